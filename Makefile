@@ -1,0 +1,64 @@
+# Two commands matter: `make lab` and `make test`. `make help` lists the rest.
+
+PYTHON   ?= python3
+PIP_ARGS ?=
+LAB_ARGS ?=
+TESTS    ?=
+WORKERS  ?= 2
+
+# torch numbers depend on the thread count, and two workers share the cores.
+export OMP_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+VENV    := .venv
+PY      := $(VENV)/bin/python
+STAMP   := $(VENV)/.installed
+TSTAMP  := $(VENV)/.installed-test
+LESSON  := $(firstword $(sort $(wildcard notebooks/[0-9]*.ipynb)))
+ROOT    := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test lint unit run notebooks soak bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+
+# The test extra contains everything the lab needs, so it sets both stamps.
+$(TSTAMP): pyproject.toml | $(PY)
+	$(PY) -m pip install $(PIP_ARGS) -e '.[test]'
+	@touch $(STAMP) $(TSTAMP)
+
+$(STAMP): pyproject.toml | $(PY)
+	$(PY) -m pip install $(PIP_ARGS) -e .
+	@touch $(STAMP)
+
+lab: $(STAMP)  ## open the lessons in JupyterLab (LAB_ARGS="--no-browser --port=8890")
+	$(PY) -m jupyterlab $(ROOT) $(LAB_ARGS) $(LESSON)
+
+test: $(TSTAMP)  ## lint, types, unit tests, doctests, every lesson against its outputs
+	$(MAKE) --no-print-directory lint
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --nbval $(TESTS)
+
+lint: $(TSTAMP)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+run: $(TSTAMP)  ## run every lesson without a browser; a page of each under build/
+	$(PY) tools/run_lessons.py
+
+notebooks: $(TSTAMP)  ## run every lesson again and write it back in canonical form
+	$(PY) tools/notebooks.py --run
+
+soak: $(TSTAMP)  ## the long repetitions
+	$(PY) -m pytest -m soak --timeout 1800 $(TESTS)
+
+bench: $(TSTAMP)  ## the measurements in benchmarks/
+	$(PY) -m benchmarks
+
+clean:  ## remove what the commands made, the environment included
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
