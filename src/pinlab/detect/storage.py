@@ -1,0 +1,118 @@
+"""What is known of one piece of memory: its size, its owner, the names that look at it.
+
+Records only, made by ``aliases.py``. Every range is half open and relative to the storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pinlab.detect.extents import Runs, common, covered
+
+INTERLEAVED = "interleaved, no byte shared"
+
+
+@dataclass(frozen=True)
+class View:
+    """One name and the bytes it reaches in its storage."""
+
+    name: str
+    kind: str  # "numpy", "torch", "memoryview", ...
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in bytes
+    runs: tuple[tuple[int, int], ...]  # half open, relative to the storage
+    writable: bool
+    exact: bool  # False: too many runs, outer bounds only
+    same_as: str | None  # an earlier name bound to the very same object
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes reached, each counted once (so an expanded view has few)."""
+        return sum(stop - start for start, stop in self.runs)
+
+    @property
+    def where(self) -> str:
+        """The byte ranges in words, short."""
+        if not self.runs:
+            return "no bytes"
+        if len(self.runs) <= 3:
+            text = "bytes " + " ".join(f"[{start}:{stop}]" for start, stop in self.runs)
+        else:
+            first = self.runs[0]
+            text = f"{len(self.runs)} pieces from [{first[0]}:{first[1]}] to "
+            text += f"[{self.runs[-1][0]}:{self.runs[-1][1]}], {self.nbytes} bytes"
+        return text if self.exact else text + " (outer bounds)"
+
+    def __str__(self) -> str:
+        if self.same_as:
+            return f"{self.name}: the same object as {self.same_as}"
+        read_only = "" if self.writable else ", read-only"
+        return f"{self.name}: {self.kind} {self.dtype} {self.shape}, {self.where}{read_only}"
+
+
+@dataclass(frozen=True)
+class PendingUse:
+    """A queued operation that has yet to read or write bytes of a storage."""
+
+    operation: str
+    verb: str  # "reads" or "writes"
+    runs: tuple[tuple[int, int], ...]
+    names: tuple[str, ...]  # the views whose bytes it touches
+    queued_at: str  # "file:line"
+
+    def __str__(self) -> str:
+        ranges = " ".join(f"[{start}:{stop}]" for start, stop in self.runs)
+        return f"pending: {self.operation} {self.verb} bytes {ranges}, queued at {self.queued_at}"
+
+
+@dataclass(frozen=True)
+class Storage:
+    """One piece of memory and every given name that looks at it."""
+
+    number: int  # 1, 2, ... in the order in which the names came
+    owner: str | None  # the name that holds all of it, or None if no given name does
+    nbytes: int
+    space: str  # "host" or a device
+    pinned: bool
+    views: tuple[View, ...]
+    pending: tuple[PendingUse, ...]
+
+    def __str__(self) -> str:
+        owner = f"owner {self.owner}" if self.owner else "owner not among these names"
+        state = self.space if self.space != "host" else "pinned" if self.pinned else "pageable"
+        head = f"storage {self.number}: {self.nbytes} bytes, {owner}, {state}"
+        lines = [*self.views, *self._interleaved(), *self.pending]
+        return "\n".join([head, *(f"  {line}" for line in lines)])
+
+    def _interleaved(self) -> Iterator[str]:
+        for index, one in enumerate(self.views):
+            for other in self.views[:index]:
+                if relation(other, one) == INTERLEAVED:
+                    yield f"{other.name} and {one.name}: {INTERLEAVED}"
+
+
+def relation(one: View, other: View) -> str:
+    """How two views of *one* storage lie to each other, in words."""
+    both = common(rows_of(one.runs), rows_of(other.runs))
+    if len(both):
+        ranges = " ".join(f"[{start}:{stop}]" for start, stop in both.tolist()[:3])
+        more = "" if len(both) <= 3 else f" and {len(both) - 3} more"
+        return f"{covered(both)} bytes shared: {ranges}{more}"
+    if not one.runs or not other.runs:
+        return "no byte shared"
+    first, second = sorted((one.runs, other.runs))
+    return INTERLEAVED if second[0][0] < first[-1][1] else "no byte shared"
+
+
+def pairs_of(runs: Runs) -> tuple[tuple[int, int], ...]:
+    """Runs as plain Python pairs, for a record."""
+    return tuple((int(start), int(stop)) for start, stop in runs)
+
+
+def rows_of(pairs: tuple[tuple[int, int], ...]) -> Runs:
+    """The inverse of ``pairs_of``."""
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
