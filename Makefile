@@ -40,7 +40,7 @@ lab: $(STAMP)  ## open the lessons in JupyterLab (LAB_ARGS="--no-browser --port=
 
 test: $(TSTAMP)  ## lint, types, unit tests, doctests, every lesson against its outputs
 	$(MAKE) --no-print-directory lint
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile --nbval $(TESTS)
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile $(TESTS)
 
 lint: $(TSTAMP)
 	$(PY) -m ruff check .
