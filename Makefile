@@ -4,6 +4,7 @@ PYTHON   ?= python3
 PIP_ARGS ?=
 LAB_ARGS ?=
 TESTS    ?=
+NOTEBOOKS_ARGS ?=
 WORKERS  ?= 2
 
 # torch numbers depend on the thread count, and two workers share the cores.
@@ -24,7 +25,9 @@ help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 $(PY):
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "pinlab needs Python 3.11 or newer: name one with make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # The test extra contains everything the lab needs, so it sets both stamps.
 $(TSTAMP): pyproject.toml | $(PY)
@@ -50,14 +53,16 @@ lint: $(TSTAMP)
 run: $(TSTAMP)  ## run every lesson without a browser; a page of each under build/
 	$(PY) tools/run_lessons.py
 
-notebooks: $(TSTAMP)  ## run every lesson again and write it back in canonical form
-	$(PY) tools/notebooks.py --run
+notebooks: $(TSTAMP)  ## run every lesson again and write it back (NOTEBOOKS_ARGS="--measure")
+	$(PY) -m ruff format --quiet notebooks
+	$(PY) tools/notebooks.py --run $(NOTEBOOKS_ARGS)
 
 soak: $(TSTAMP)  ## the long repetitions
 	$(PY) -m pytest -m soak --timeout 1800 $(TESTS)
 
 bench: $(TSTAMP)  ## the measurements in benchmarks/
-	$(PY) -m benchmarks
+	@for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do \
+	  echo "== $$script"; $(PY) $$script || exit 1; done
 
 clean:  ## remove what the commands made, the environment included
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

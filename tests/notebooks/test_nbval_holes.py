@@ -26,7 +26,7 @@ from tools.lesson_files import ROOT, read
 from tools.notebooks import run, write
 
 Damage = Callable[[NotebookNode], None]
-CELL_TIMEOUT = 5
+CELL_TIMEOUT = 3
 
 PICTURE = """\
 import struct, zlib
@@ -169,7 +169,7 @@ WRONG = {
     "invented output": (Cell("x = 1", damage=invent_output), "outputs differ"),
     "interrupted by time": (
         Cell("time = 1", damage=resource("while True: pass")),
-        "no end after 5 s",
+        "no end after 3 s",
     ),
     "after the time-out": (Cell("print('never')"), "the kernel is gone"),
 }
@@ -200,12 +200,20 @@ def run_pytest(folder: Path) -> dict[tuple[str, int], str]:
     """(notebook, code cell) -> what its test said, empty where it passed."""
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={folder}"]
-    command += ["-p", "tools.nbval_strict", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    command += [
+        "-p",
+        "nbval.plugin",
+        "-p",
+        "tools.nbval_strict",
+        "-p",
+        "no:cacheprovider",
+        f"--junitxml={report}",
+    ]
     command += ["--nbval", f"--nbval-cell-timeout={CELL_TIMEOUT}", "--color=no", str(folder)]
     done = subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=100,
