@@ -1,0 +1,60 @@
+"""A simulated accelerator: a torch device named ``sim``, in plain Python.
+
+>>> import torch
+>>> from pinlab import sim
+>>> sim.install()
+>>> row = torch.tensor([5, 7, 9], pin_memory=True)
+>>> with sim.mode("lazy"):
+...     lens = row.to("sim", non_blocking=True)  # queued, not yet done
+...     row[1] = 40                              # the host goes on
+...     print(lens.tolist())                     # now somebody waits
+[5, 40, 9]
+"""
+
+from __future__ import annotations
+
+from pinlab.sim.backend import install, reset
+from pinlab.sim.control import fill, installed, link, mode, pending, step
+from pinlab.sim.errors import (
+    DeviceMismatchError,
+    ForkedProcessError,
+    HeldStreamError,
+    QueuedOperationError,
+    SimError,
+)
+from pinlab.sim.hold import hold
+from pinlab.sim.link import Link
+from pinlab.sim.operation import Operation
+from pinlab.sim.place import Place
+from pinlab.sim.platform import Platform, platform
+from pinlab.sim.recorder import HostEvent, Recording, record
+from pinlab.sim.streams import Event, Stream
+from pinlab.sim.tensor import SimTensor
+
+__all__ = [
+    "DeviceMismatchError",
+    "Event",
+    "ForkedProcessError",
+    "HeldStreamError",
+    "HostEvent",
+    "Link",
+    "Operation",
+    "Place",
+    "Platform",
+    "QueuedOperationError",
+    "Recording",
+    "SimError",
+    "SimTensor",
+    "Stream",
+    "fill",
+    "hold",
+    "install",
+    "installed",
+    "link",
+    "mode",
+    "pending",
+    "platform",
+    "record",
+    "reset",
+    "step",
+]

@@ -1,0 +1,134 @@
+"""The caching allocator of device memory.
+
+A tensor's death gives its block back at once, although queued work may still use the bytes: work
+on the owning stream comes later in the queue anyway. Another stream has no such order; that is what
+`record_stream` is for. Blocks are recycled by exact rounded size, the last one freed first (a
+simplification: CUDA's allocator also splits and merges blocks).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import torch
+
+from pinlab.sim.queue import StreamQueue
+
+ROUND = 512  # bytes; PyTorch's CUDA allocator rounds sizes up to multiples of this
+Use = tuple[StreamQueue, int]  # "stream, up to this sequence number"
+
+
+def round_up(nbytes: int, unit: int = ROUND) -> int:
+    """The next multiple of `unit`, at least one unit.
+
+    >>> round_up(0), round_up(512), round_up(513)
+    (512, 512, 1024)
+    """
+    return max(unit, -(-nbytes // unit) * unit)
+
+
+class Block:
+    """A piece of device memory: `memory`, a uint8 CPU tensor that stands for it."""
+
+    __slots__ = ("generation", "memory", "size", "stream", "views")
+
+    def __init__(self, memory: torch.Tensor, stream: StreamQueue, generation: int) -> None:
+        self.memory = memory
+        self.size = memory.numel()
+        self.stream = stream
+        self.generation = generation
+        self.views: dict[object, torch.Tensor] = {}  # layout -> typed view, kept for the next use
+
+
+class Allocation:
+    """What the tensors of one storage hold together. Its end returns the block."""
+
+    __slots__ = ("__weakref__", "allocator", "block", "fresh", "users")
+
+    def __init__(self, block: Block, allocator: DeviceAllocator, fresh: bool) -> None:
+        self.block = block
+        self.allocator = allocator
+        self.fresh = fresh
+        self.users: set[StreamQueue] | None = None
+
+    def record(self, stream: StreamQueue) -> None:
+        """`record_stream`: the block must not be reused before `stream` got past its free."""
+        if stream is not self.block.stream:
+            self.users = {*(self.users or ()), stream}
+
+    def __del__(self) -> None:
+        self.allocator.returned.append((self.block, self.users))
+
+
+class DeviceAllocator:
+    """Hands out blocks; `returned` is filled from destructors, on any thread, without a lock."""
+
+    def __init__(self) -> None:
+        self.returned: deque[tuple[Block, set[StreamQueue] | None]] = deque()
+        self.free: dict[tuple[StreamQueue, int], list[Block]] = {}
+        self.guarded: list[tuple[Block, list[Use]]] = []  # freed, but recorded on other streams
+        self.reserved = 0
+        self.in_use = 0
+        self.peak = 0
+        self.generation = 0
+        self.fill: int | None = 0xCD
+
+    def allocate(self, nbytes: int, stream: StreamQueue) -> Allocation:
+        """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
+        if self.returned:
+            self._collect()
+        if self.guarded:
+            self._release_guarded()
+        size = round_up(nbytes)
+        self.in_use += size
+        self.peak = max(self.peak, self.in_use)
+        blocks = self.free.get((stream, size))
+        if blocks:
+            return Allocation(blocks.pop(), self, fresh=False)
+        with torch.inference_mode(False):
+            memory = torch.full((size,), self.fill or 0, dtype=torch.uint8)
+        self.reserved += size
+        return Allocation(Block(memory, stream, self.generation), self, fresh=True)
+
+    def _collect(self) -> None:
+        while self.returned:
+            block, users = self.returned.popleft()
+            if block.generation != self.generation:
+                continue  # from before a reset
+            self.in_use -= block.size
+            if users:
+                self.guarded.append((block, [(user, user.submitted) for user in users]))
+            else:
+                self._put(block)
+
+    def _release_guarded(self) -> None:
+        held = []
+        for block, uses in self.guarded:
+            if still_used(uses):
+                held.append((block, uses))
+            else:
+                self._put(block)
+        self.guarded = held
+
+    def _put(self, block: Block) -> None:
+        self.free.setdefault((block.stream, block.size), []).append(block)
+
+    def empty_cache(self) -> None:
+        """Forget the free blocks."""
+        self._collect()
+        self.reserved -= sum(b.size for blocks in self.free.values() for b in blocks)
+        self.free.clear()
+
+    def reset(self) -> None:
+        """Start as new; blocks that are still alive never come back here."""
+        self.returned.clear()
+        self.free.clear()
+        self.guarded.clear()
+        self.reserved = self.in_use = self.peak = 0
+        self.generation += 1
+
+
+def still_used(uses: Iterable[Use]) -> bool:
+    """Whether any recorded use is not over yet."""
+    return any(stream.completed < seq for stream, seq in uses)

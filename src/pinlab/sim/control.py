@@ -1,0 +1,117 @@
+"""The knobs: which mode, how fast a link, what fills fresh memory; and running work by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pinlab.sim.link import Link
+from pinlab.sim.modes import MODES, Mode
+from pinlab.sim.operation import Operation
+from pinlab.sim.queue import StreamQueue
+from pinlab.sim.state import accelerator, device_memory, host_memory, is_started
+from pinlab.sim.streams import Stream
+
+
+def installed() -> bool:
+    """Whether `install` was called in this process."""
+    return is_started()
+
+
+@contextmanager
+def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
+    """Run a block in another mode: ``"threaded"``, ``"eager"``, ``"lazy"`` or ``"random"``.
+
+    Entering and leaving let queued work run (what is held stays queued).
+
+    Args:
+        name: the mode, or a `Mode` object.
+        options: ``order="creation" | "reversed"`` for lazy, ``seed=…`` for random.
+
+    >>> from pinlab import sim
+    >>> sim.install()
+    >>> with sim.mode("lazy", order="reversed") as now:
+    ...     print(now)
+    lazy, streams reversed
+    """
+    if isinstance(name, str) and name not in MODES:
+        raise ValueError(f"mode {name!r}; known are {', '.join(map(repr, MODES))}")
+    new = MODES[name](**options) if isinstance(name, str) else name
+    device = accelerator()
+    outer = _switch(new)
+    try:
+        yield new
+    finally:
+        with device.lock:
+            device.quiesce()
+            device.mode = outer
+            outer.released(device)
+
+
+def _switch(new: Mode) -> Mode:
+    device = accelerator()
+    with device.lock:
+        device.quiesce()
+        outer, device.mode = device.mode, new
+        new.released(device)
+        return outer
+
+
+def step(n: int = 1, stream: Stream | None = None) -> list[Operation]:
+    """Run up to `n` queued operations by hand, in `lazy` mode; return those that ran.
+
+    Args:
+        n: how many, 1 or more.
+        stream: of which stream; None takes the first that can run, in order of creation.
+    """
+    if n < 1:
+        raise ValueError(f"n={n}; it must be 1 or more")
+    device = accelerator()
+    if device.mode.free_running:
+        raise RuntimeError(f"step() needs lazy mode; in {device.mode} mode work runs by itself")
+    ran: list[Operation] = []
+    with device.lock:
+        among: list[StreamQueue] = [stream.queue] if stream is not None else device.streams
+        while len(ran) < n and (ready := [s for s in among if s.runnable]):
+            ran.append(device.run_next(ready[0]))
+        device.raise_errors()
+    return ran
+
+
+def pending() -> list[Operation]:
+    """Work that is queued or running, in order of submission; empty before `install`."""
+    return accelerator().pending() if is_started() else []
+
+
+class link:
+    """Set the link model of `threaded` mode: for good, or for a block with ``with``.
+
+    Args:
+        latency: seconds per transfer. bandwidth: bytes per second.
+
+    >>> from pinlab import sim
+    >>> sim.install()
+    >>> with sim.link(latency=1e-3, bandwidth=1e9) as now:
+    ...     now.seconds(1_000_000)
+    0.002
+    """
+
+    def __init__(self, latency: float = Link.latency, bandwidth: float = Link.bandwidth) -> None:
+        device = accelerator()
+        self.outer = device.link
+        device.link = self.model = Link(latency, bandwidth)
+
+    def __enter__(self) -> Link:
+        return self.model
+
+    def __exit__(self, *_: object) -> None:
+        accelerator().link = self.outer
+
+
+def fill(byte: int | None = 0xCD) -> None:
+    """Choose the byte that uninitialised device and pinned memory holds; None keeps old bytes."""
+    if byte is not None and not 0 <= byte <= 255:
+        raise ValueError(f"byte={byte}; it must be from 0 to 255, or None")
+    device_memory.fill = byte
+    host_memory.fill = byte

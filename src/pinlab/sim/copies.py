@@ -1,0 +1,163 @@
+"""The copy table: what crosses the link, when the host's bytes are read or written, who waits.
+
+The decisions follow PyTorch's own CUDA copy (``aten/src/ATen/native/cuda/Copy.cu``): a copy of one
+dtype whose two layouts coalesce to the same dense run is *direct*; any other needs a temporary, on
+the device if `non_blocking`, else on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pinlab.sim.arguments import mismatch
+from pinlab.sim.memory import new_tensor
+from pinlab.sim.operation import Operation, Work
+from pinlab.sim.platform import current_platform
+from pinlab.sim.shapes import Layout
+from pinlab.sim.state import accelerator, host_memory
+from pinlab.sim.streams import current_queue
+from pinlab.sim.tensor import SimTensor
+
+__all__ = ["download", "mismatch", "to_cpu", "upload"]
+
+
+def upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> SimTensor:
+    """Host to device, as ``target.copy_(source, non_blocking)``."""
+    source = source.detach().resolve_conj().resolve_neg()
+    expanded = source.expand(target.shape)  # raises torch's own error if it cannot be broadcast
+    if target.numel() == 0:
+        return target
+    if _is_direct(target, expanded):
+        _raw_upload(target, expanded, non_blocking)
+    elif non_blocking:  # the raw source crosses the link, the device converts
+        raw = expanded.contiguous()  # packs on the host, now, unless it is contiguous already
+        landing = new_tensor(Layout.of(raw), current_queue())
+        _raw_upload(landing, raw, True)
+        target.copy_(landing)
+    else:  # the host converts
+        _upload_converted(target, expanded.to(target.dtype).contiguous())
+    return target
+
+
+def _upload_converted(target: SimTensor, ready: torch.Tensor) -> None:
+    if _is_direct(target, ready):
+        _raw_upload(target, ready, False)
+        return
+    landing = new_tensor(Layout.of(ready), current_queue())
+    _raw_upload(landing, ready, False)
+    target.copy_(landing)
+
+
+def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> None:
+    rules, device, stream = current_platform(), accelerator(), current_queue()
+    pinned = host_memory.is_pinned(source)
+    if pinned:
+        bytes_read_late = host_memory.device_view(source)
+    elif non_blocking and rules.stage_pageable_uploads:
+        if rules.pageable_upload_waits:
+            device.wait([(stream, stream.submitted)])
+        bytes_read_late = source.clone()  # the driver's staging buffer
+    else:
+        bytes_read_late = source
+    staged = not pinned and non_blocking and rules.stage_pageable_uploads
+    operation = _transfer("upload", target._inner, bytes_read_late)
+    operation.device_writes = (target._inner,)
+    operation.host_reads = () if staged else (bytes_read_late,)
+    device.submit(operation)
+    _track(source, operation)
+    if not non_blocking:
+        device.wait([(stream, operation.seq)])
+
+
+def download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> torch.Tensor:
+    """Device to host, as ``target.copy_(source, non_blocking)``."""
+    if target.device.type != "cpu":
+        raise mismatch("aten.copy_", target.device)
+    plain = source.detach()
+    expanded: Any = plain.expand(target.shape)
+    if target.numel() == 0:
+        return target
+    if _is_direct(target, expanded):
+        _raw_download(target.detach(), expanded, non_blocking)
+        return target
+    wanted = target.dtype if non_blocking else source.dtype  # who converts: device or host
+    packed: Any = expanded.to(wanted).contiguous()
+    same = target.is_contiguous() and target.dtype == wanted
+    landing = target.detach() if same else torch.empty(target.shape, dtype=wanted)
+    _raw_download(landing, packed, non_blocking)
+    if not same:
+        target.detach().copy_(landing)
+    return target
+
+
+def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> None:
+    device, stream = accelerator(), current_queue()
+    pinned = host_memory.is_pinned(target)
+    landing = host_memory.device_view(target) if pinned else target
+    operation = _transfer("download", landing, source._inner)
+    operation.device_reads = (source._inner,)
+    operation.host_writes = (landing,)
+    device.submit(operation)
+    _track(target, operation)
+    blocks = not pinned and current_platform().pageable_downloads_block
+    if blocks or not non_blocking:
+        device.wait([(stream, operation.seq)])
+
+
+def to_cpu(
+    source: SimTensor,
+    dtype: torch.dtype | None,
+    non_blocking: bool,
+    memory_format: torch.memory_format | None,
+) -> torch.Tensor:
+    """``source.to("cpu", …)``: a new host tensor, pinned if `non_blocking`."""
+    like = torch.empty_like(
+        source._layout.meta(),
+        dtype=dtype or source.dtype,
+        memory_format=memory_format or torch.preserve_format,
+    )
+    pin = non_blocking and current_platform().pinning
+    if pin:
+        target = host_memory.allocate(like.shape, like.stride(), like.dtype)
+    else:
+        target = torch.empty_strided(like.shape, like.stride(), dtype=like.dtype, device="cpu")
+    return download(target, source, non_blocking)
+
+
+def _is_direct(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether both are one dense run of bytes in the same order of elements."""
+    if left.dtype != right.dtype:
+        return False
+    if left.numel() == 1:
+        return True
+    sizes = zip(left.shape, left.stride(), right.stride(), strict=True)
+    if any(n > 1 and a != b for n, a, b in sizes):
+        return False
+    return torch._prims_common.is_non_overlapping_and_dense_or_false(left)
+
+
+def _transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
+    nbytes = source.numel() * source.element_size()
+    operation = Operation(name, name, current_queue(), lambda: target.copy_(source))
+    operation.nbytes = nbytes
+    operation.pieces = lambda count: _tear(target, source, count)
+    return operation
+
+
+def _tear(target: torch.Tensor, source: torch.Tensor, count: int) -> list[Work]:
+    """The same copy in `count` parts, in address order."""
+    count = max(1, min(count, target.numel()))
+    run = (target.numel(),)
+    left = target.as_strided(run, (1,)).tensor_split(count)
+    right = source.as_strided(run, (1,)).tensor_split(count)
+    return [lambda a=a, b=b: a.copy_(b) for a, b in zip(left, right, strict=True)]  # type: ignore[misc]
+
+
+def _track(tensor: torch.Tensor, operation: Operation) -> None:
+    """Tell the host allocator, if it recognises the tensor, that a queued copy uses its block."""
+    if not operation.done:
+        block = host_memory.tracked_block(tensor)
+        if block is not None:
+            block.uses.append((operation.stream, operation.seq))

@@ -1,0 +1,27 @@
+"""Everything that the simulated device refuses to do, each with a name of its own."""
+
+from __future__ import annotations
+
+
+class SimError(RuntimeError):
+    """Base of the errors that the simulated device raises by itself."""
+
+
+class HeldStreamError(SimError):
+    """A wait that nothing can end: the waiting thread itself holds the stream."""
+
+
+class QueuedOperationError(SimError):
+    """An operation failed on the device's queue; raised at the next wait, as CUDA does.
+
+    The message names the operation and the source line that queued it; the original exception is
+    the cause (``__cause__``).
+    """
+
+
+class ForkedProcessError(SimError):
+    """The device was used in a forked child. Use the ``spawn`` start method instead."""
+
+
+class DeviceMismatchError(SimError):
+    """An operation got tensors of two devices."""

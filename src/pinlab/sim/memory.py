@@ -1,0 +1,78 @@
+"""New device tensors: an allocation, a typed view of it, a wrapper."""
+
+from __future__ import annotations
+
+import torch
+
+from pinlab.sim.blocks import Allocation
+from pinlab.sim.queue import StreamQueue
+from pinlab.sim.shapes import Layout
+from pinlab.sim.state import accelerator, device_memory
+from pinlab.sim.streams import current_queue
+from pinlab.sim.tensor import SimTensor, wrap
+
+
+def new_tensor(layout: Layout, stream: StreamQueue) -> SimTensor:
+    """A tensor whose bytes an operation on `stream` will fill."""
+    memory = device_memory.allocate(layout.nbytes, stream)
+    return wrap(typed_view(memory, layout), layout, memory)
+
+
+def typed_view(memory: Allocation, layout: Layout) -> torch.Tensor:
+    """The block's bytes in a layout; kept with the block, since layouts come back."""
+    views = memory.block.views
+    view = views.get(layout)
+    if view is None:
+        if len(views) > 16:
+            views.clear()
+        typed = memory.block.memory.view(layout.dtype)
+        view = views[layout] = typed.as_strided(layout.shape, layout.stride)
+    return view
+
+
+def empty_tensor(layout: Layout) -> SimTensor:
+    """An uninitialised tensor: its block holds the recognisable fill, in stream order."""
+    stream = current_queue()
+    tensor = new_tensor(layout, stream)
+    memory = tensor._memory
+    if not memory.fresh and device_memory.fill is not None:
+        block, byte = memory.block.memory, device_memory.fill
+        accelerator().fill_later(stream, lambda: block.fill_(byte))
+    return tensor
+
+
+def empty(
+    size: list[int],
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    memory_format: torch.memory_format | None = None,
+) -> SimTensor:
+    """``aten::empty.memory_format`` for the simulated device."""
+    _check(layout, pin_memory)
+    meta = torch.empty(
+        size, dtype=dtype, device="meta", memory_format=memory_format or torch.contiguous_format
+    )
+    return empty_tensor(Layout.of(meta))
+
+
+def empty_strided(
+    size: list[int],
+    stride: list[int],
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+) -> SimTensor:
+    """``aten::empty_strided`` for the simulated device."""
+    _check(layout, pin_memory)
+    meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+    return empty_tensor(Layout.of(meta))
+
+
+def _check(layout: torch.layout | None, pin_memory: bool | None) -> None:
+    if layout not in (None, torch.strided):
+        raise NotImplementedError(f"the simulated device has no {layout} tensors")
+    if pin_memory:
+        raise RuntimeError("only dense CPU tensors can be pinned, not tensors on sim:0")

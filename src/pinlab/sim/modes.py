@@ -1,0 +1,228 @@
+"""When does queued work run? Each mode is one answer.
+
+threaded  each stream's thread runs it as soon as it can (the default; a link model adds time)
+eager     at submission
+lazy      only when somebody waits, and then only what that wait needs
+random    whenever a seeded generator says so; the same seed gives the same run
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from pinlab.sim.errors import HeldStreamError
+from pinlab.sim.operation import Operation
+from pinlab.sim.queue import StreamQueue, Ticket
+
+if TYPE_CHECKING:
+    from pinlab.sim.accelerator import Accelerator, Target
+
+MAX_QUEUED = (
+    1024  # in threaded mode a longer queue makes the host wait, as a full queue on CUDA does
+)
+PATIENCE = 1000  # polls without progress before `lazy` takes a polling loop for a wait
+
+
+class Mode:
+    """Base: runs work on the waiting host thread, `choose` picks the stream."""
+
+    name = "base"
+    free_running = False
+
+    def submitted(self, device: Accelerator, operation: Operation) -> None:
+        """Called after `operation` was queued."""
+
+    def released(self, device: Accelerator) -> None:
+        """Called after a hold was opened."""
+
+    def polled(self, device: Accelerator, target: Target) -> None:
+        """Called before a `query()` answers."""
+
+    def wait(self, device: Accelerator, targets: list[Target]) -> None:
+        """Run work until every target is reached."""
+        for stream, seq in self.order(targets):
+            while stream.completed < seq:
+                runnable = _needed(stream)
+                if runnable.runnable:
+                    device.run_next(runnable)
+                else:
+                    _await_release(device, (stream, seq))
+
+    def order(self, targets: list[Target]) -> list[Target]:
+        """In which order a device-wide wait takes the streams."""
+        return targets
+
+    def quiesce(self, device: Accelerator) -> None:
+        """Run whatever can run."""
+        while ready := [stream for stream in device.streams if stream.runnable]:
+            device.run_next(ready[0])
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Eager(Mode):
+    """Run at submission: the luckiest schedule, in which every copy is done at once."""
+
+    name = "eager"
+
+    def submitted(self, device: Accelerator, operation: Operation) -> None:
+        self.quiesce(device)
+
+    def released(self, device: Accelerator) -> None:
+        self.quiesce(device)
+
+
+class Lazy(Mode):
+    """Run nothing before somebody waits: the unluckiest schedule of one stream.
+
+    Args:
+        order: of the streams at a device-wide wait, ``"creation"`` or ``"reversed"``.
+    """
+
+    name = "lazy"
+
+    def __init__(self, order: str = "creation") -> None:
+        if order not in ("creation", "reversed"):
+            raise ValueError(f"order={order!r}; lazy mode knows 'creation' and 'reversed'")
+        self.reversed = order == "reversed"
+        self.polls = 0
+
+    def order(self, targets: list[Target]) -> list[Target]:
+        return targets[::-1] if self.reversed else targets
+
+    def submitted(self, device: Accelerator, operation: Operation) -> None:
+        self.polls = 0
+
+    def polled(self, device: Accelerator, target: Target) -> None:
+        """A loop on `query()` is a wait in disguise: after 1,000 polls, run one operation."""
+        stream, seq = target
+        self.polls += 1
+        if self.polls > PATIENCE and stream.completed < seq:
+            if (runnable := _needed(stream)).runnable:
+                device.run_next(runnable)
+            else:
+                device.check_hold(target)
+
+    def __repr__(self) -> str:
+        return "lazy, streams reversed" if self.reversed else "lazy"
+
+
+class Random(Mode):
+    """Flip a seeded coin at every submission, poll and wait: run one more operation or not.
+
+    Args:
+        seed: of the generator; the same seed and program give the same run.
+    """
+
+    name = "random"
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        self.coin = random.Random(seed)
+
+    def submitted(self, device: Accelerator, operation: Operation) -> None:
+        while self.coin.random() < 0.5 and self._step(device):
+            pass
+
+    def polled(self, device: Accelerator, target: Target) -> None:
+        if self.coin.random() < 0.5:
+            self._step(device)
+
+    def wait(self, device: Accelerator, targets: list[Target]) -> None:
+        while unmet := [t for t in targets if t[0].completed < t[1]]:
+            if not self._step(device):
+                _await_release(device, unmet[0])
+
+    def _step(self, device: Accelerator) -> bool:
+        ready = [stream for stream in device.streams if stream.runnable]
+        if ready:
+            device.run_next(self.coin.choice(ready))
+        return bool(ready)
+
+    def __repr__(self) -> str:
+        return f"random, seed {self.seed}"
+
+
+class Threaded(Mode):
+    """Each stream has a thread of its own, started on first use."""
+
+    name = "threaded"
+    free_running = True
+
+    def submitted(self, device: Accelerator, operation: Operation) -> None:
+        stream = operation.stream
+        self._wake(device)
+        while len(stream.pending) > MAX_QUEUED:
+            device.check_hold((stream, stream.pending[0].seq))
+            device.changed.wait(1.0)
+
+    def released(self, device: Accelerator) -> None:
+        self._wake(device)
+
+    def wait(self, device: Accelerator, targets: list[Target]) -> None:
+        for stream, seq in targets:
+            while stream.completed < seq:
+                hold = device.check_hold((stream, seq))
+                self._wake(device)
+                left = 1.0 if hold is None else hold.deadline - time.monotonic()
+                device.changed.wait(min(1.0, max(0.0, left) + 0.001))
+
+    def quiesce(self, device: Accelerator) -> None:
+        while any(stream.runnable or stream.running for stream in device.streams):
+            self._wake(device)
+            device.changed.wait(1.0)
+
+    def _wake(self, device: Accelerator) -> None:
+        for stream in device.streams:
+            if stream.runnable:
+                if stream.worker is None:
+                    start_worker(device, stream)
+                stream.wake.notify()
+
+
+def start_worker(device: Accelerator, stream: StreamQueue) -> None:
+    """Start the thread that runs a stream's queue in `threaded` mode."""
+    name = f"sim-stream-{stream.index}"
+    stream.worker = threading.Thread(target=_serve, args=(device, stream), name=name, daemon=True)
+    stream.worker.start()
+
+
+def _serve(device: Accelerator, stream: StreamQueue) -> None:
+    while True:
+        with device.lock:
+            while not (device.mode.free_running and stream.runnable) and not device.stopped:
+                stream.wake.wait()
+            if device.stopped:
+                return
+            operation = stream.running = stream.pending[0]
+        if operation.nbytes:
+            time.sleep(device.link.seconds(operation.nbytes))
+        device.execute(operation)
+        with device.lock:
+            stream.running = None
+            if stream.pending and stream.pending[0] is operation:  # a reset may have emptied it
+                device.complete(operation)
+                device.mode.released(device)
+
+
+def _needed(stream: StreamQueue) -> StreamQueue:
+    """The stream that must move next so that `stream` can: follow event waits."""
+    while stream.pending and stream.pending[0].kind == "wait":
+        guard = stream.pending[0].guard
+        assert isinstance(guard, Ticket)
+        stream = guard.stream
+    return stream
+
+
+def _await_release(device: Accelerator, target: Target) -> None:
+    hold = device.check_hold(target)
+    if hold is None:
+        raise HeldStreamError(f"nothing can run, yet {target[0]} has not reached {target[1]}")
+    device.changed.wait(max(0.0, hold.deadline - time.monotonic()) + 0.001)
+
+
+MODES = {"threaded": Threaded, "eager": Eager, "lazy": Lazy, "random": Random}

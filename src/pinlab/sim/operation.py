@@ -1,0 +1,121 @@
+"""One entry of a stream's queue: what it does, which bytes it touches, where it was queued.
+
+Two kinds of entries. *Work* (kernels and copies) takes time and touches bytes. *Marks* (event
+records, event waits, holds) only order work; a mark is passed as soon as it is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import torch
+
+from pinlab.sim.place import Place
+
+if TYPE_CHECKING:
+    from pinlab.sim.queue import StreamQueue
+
+Tensors = tuple[torch.Tensor, ...]
+Work = Callable[[], object]
+
+WORK_KINDS = ("kernel", "upload", "download")
+MARK_KINDS = ("record", "wait", "hold")
+
+
+class Operation:
+    """A queued operation.
+
+    Attributes:
+        name: the torch operator or copy, e.g. ``"aten.add.Tensor"``, ``"upload"``.
+        kind: one of ``WORK_KINDS`` or ``MARK_KINDS``.
+        device_reads, device_writes: CPU tensors that stand for device memory.
+        host_reads, host_writes: host tensors whose bytes are read or written *when it runs*.
+        nbytes: bytes that cross the link; 0 for kernels.
+        queued, started, ended: seconds on ``time.perf_counter``; ``nan`` until known.
+        seq: position in its stream, counted from 1.
+    """
+
+    __slots__ = (
+        "device_reads",
+        "device_writes",
+        "done",
+        "ended",
+        "error",
+        "frame_code",
+        "frame_line",
+        "guard",
+        "host_reads",
+        "host_writes",
+        "kind",
+        "name",
+        "nbytes",
+        "pieces",
+        "prologue",
+        "queued",
+        "seq",
+        "started",
+        "stream",
+        "work",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        stream: StreamQueue,
+        work: Work | None,
+        device_reads: Tensors = (),
+        device_writes: Tensors = (),
+        host_reads: Tensors = (),
+        host_writes: Tensors = (),
+        nbytes: int = 0,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.stream = stream
+        self.work = work
+        self.device_reads = device_reads
+        self.device_writes = device_writes
+        self.host_reads = host_reads
+        self.host_writes = host_writes
+        self.nbytes = nbytes
+        self.pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
+        self.prologue: list[Work] | None = None  # fills of recycled blocks, run just before it
+        self.guard: object = None  # what a mark waits for: a Ticket or a Hold
+        self.seq = 0
+        self.done = False
+        self.error: BaseException | None = None
+        self.queued = self.started = self.ended = float("nan")
+        self.frame_code: object = None
+        self.frame_line = 0
+
+    @property
+    def is_mark(self) -> bool:
+        """True for records, waits and holds."""
+        return self.work is None
+
+    @property
+    def queued_at(self) -> Place:
+        """The user's line that queued it."""
+        code = self.frame_code
+        if code is None:
+            return Place("<unknown>", 0)
+        return Place(code.co_filename, self.frame_line, code.co_name)  # type: ignore[attr-defined]
+
+    @property
+    def lane(self) -> str:
+        """``"copy"`` for transfers, ``"compute"`` for kernels (the lanes of a timeline)."""
+        return "copy" if self.kind in ("upload", "download") else "compute"
+
+    def tensors(self) -> Iterable[torch.Tensor]:
+        """Every tensor it touches, host and device."""
+        yield from self.device_reads
+        yield from self.device_writes
+        yield from self.host_reads
+        yield from self.host_writes
+
+    def __repr__(self) -> str:
+        state = "failed" if self.error else "done" if self.done else "pending"
+        size = f", {self.nbytes} bytes" if self.nbytes else ""
+        return f"<{self.name} on stream {self.stream.index}, {state}{size}, {self.queued_at}>"
