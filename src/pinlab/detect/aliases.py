@@ -20,6 +20,9 @@ from pinlab.detect.storage import PendingUse, Storage, View, pairs_of, relation,
 BUFFERS = (np.ndarray, torch.Tensor, memoryview, bytearray)
 """What a namespace is searched for. Anything with the buffer protocol can be given by name."""
 
+VALUE_LIMIT = 16
+"""Values are noted of views with at most this many elements."""
+
 
 @dataclass(frozen=True)
 class AliasMap:
@@ -28,10 +31,10 @@ class AliasMap:
     >>> rows = np.array([3, 5, 2, 0], dtype=np.int32)
     >>> print(alias_map(rows=rows, lens=torch.from_numpy(rows[:2]), own=rows[:2].copy()))
     storage 1: 16 bytes, owner rows, pageable
-      rows: numpy int32 (4,), bytes [0:16]
-      lens: torch int32 (2,), bytes [0:8]
+      rows: numpy int32 (4,), bytes [0:16], values 3 5 2 0
+      lens: torch int32 (2,), bytes [0:8], values 3 5
     storage 2: 8 bytes, owner own, pageable
-      own: numpy int32 (2,), bytes [0:8]
+      own: numpy int32 (2,), bytes [0:8], values 3 5
     """
 
     storages: tuple[Storage, ...]
@@ -89,7 +92,7 @@ def alias_map(*objects: Any, **named: Any) -> AliasMap:
     first_name: dict[int, str] = {}
     same_as = {name: first_name.setdefault(id(thing), name) for name, thing in things.items()}
     storages = [
-        _storage(number, names, extents, same_as)
+        _storage(number, {name: things[name] for name in names}, extents, same_as)
         for number, names in enumerate(_grouped(extents), start=1)
     ]
     return AliasMap(tuple(storages))
@@ -142,11 +145,14 @@ def _meets(extent: Extent, reach: tuple[str, int, int]) -> bool:
 
 
 def _storage(
-    number: int, names: list[str], extents: dict[str, Extent], same_as: dict[str, str]
+    number: int, things: dict[str, Any], extents: dict[str, Extent], same_as: dict[str, str]
 ) -> Storage:
+    names = list(things)
     begin = min(extents[name].block[0] for name in names)
     end = max(extents[name].block[1] for name in names)
-    runs = {name: extents[name].runs for name in names}
+    space = extents[names[0]].space
+    pending = tuple(_pending(space, begin, end, {name: extents[name].runs for name in names}))
+    unsettled = {name for use in pending if use.verb == "writes" for name in use.names}
     views = tuple(
         View(
             name=name,
@@ -154,14 +160,16 @@ def _storage(
             dtype=extents[name].dtype,
             shape=extents[name].shape,
             strides=extents[name].strides,
-            runs=pairs_of(runs[name] - begin),
+            start=extents[name].address - begin,
+            itemsize=extents[name].itemsize,
+            runs=pairs_of(extents[name].runs - begin),
+            values=() if space != "host" or name in unsettled else _values(thing),
             writable=extents[name].writable,
             exact=extents[name].exact,
             same_as=None if same_as[name] == name else same_as[name],
         )
-        for name in names
+        for name, thing in things.items()
     )
-    space = extents[names[0]].space
     return Storage(
         number=number,
         owner=_owner(names, extents, begin, end),
@@ -169,8 +177,22 @@ def _storage(
         space=space,
         pinned=any(extents[name].pinned for name in names),
         views=views,
-        pending=tuple(_pending(space, begin, end, runs)),
+        pending=pending,
     )
+
+
+def _values(thing: Any) -> tuple[str, ...]:
+    """The elements as short text, if they are few and are numbers that numpy has a type for."""
+    try:
+        if isinstance(thing, torch.Tensor):
+            face = thing.detach().numpy()
+        else:  # np.asarray would take bytes for one string
+            face = np.asarray(thing if isinstance(thing, np.ndarray) else memoryview(thing))
+    except (TypeError, RuntimeError):  # bfloat16, a conjugated view
+        return ()
+    if face.dtype.kind not in "biuf" or face.size > VALUE_LIMIT:
+        return ()
+    return tuple(f"{value:.4g}" if face.dtype.kind == "f" else str(value) for value in face.flat)
 
 
 def _owner(names: list[str], extents: dict[str, Extent], begin: int, end: int) -> str | None:
@@ -219,8 +241,8 @@ def assert_no_alias(a: Any, b: Any, names: tuple[str, str] = ("a", "b")) -> None
     >>> assert_no_alias(rows, torch.from_numpy(rows[:2]), names=("rows", "lens"))
     Traceback (most recent call last):
     AssertionError: rows and lens share memory: 8 bytes shared: [0:8] of 16
-      rows: numpy int32 (4,), bytes [0:16]
-      lens: torch int32 (2,), bytes [0:8]
+      rows: numpy int32 (4,), bytes [0:16], values 0 0 0 0
+      lens: torch int32 (2,), bytes [0:8], values 0 0
     """
     seen = alias_map(**dict(zip(names, (a, b), strict=True)))
     if not seen.shares(*names):

@@ -5,7 +5,7 @@ Records only, made by ``aliases.py``. Every range is half open and relative to t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,10 @@ class View:
     dtype: str
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in bytes
+    start: int  # offset in the storage of the element with all indices zero
+    itemsize: int
     runs: tuple[tuple[int, int], ...]  # half open, relative to the storage
+    values: tuple[str, ...]  # in index order; empty if there are many, or they cannot be read now
     writable: bool
     exact: bool  # False: too many runs, outer bounds only
     same_as: str | None  # an earlier name bound to the very same object
@@ -33,6 +36,19 @@ class View:
     def nbytes(self) -> int:
         """Bytes reached, each counted once (so an expanded view has few)."""
         return sum(stop - start for start, stop in self.runs)
+
+    @property
+    def layout(self) -> str:
+        """Library, element type and shape, e.g. ``torch int32 (3,)``."""
+        return f"{self.kind} {self.dtype} {self.shape}"
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Where each element starts, in index order; as long as the product of the shape."""
+        found = np.array([self.start])
+        for size, step in zip(self.shape, self.strides, strict=True):
+            found = np.add.outer(found, step * np.arange(size))
+        return tuple(found.ravel().tolist())
 
     @property
     def where(self) -> str:
@@ -51,7 +67,8 @@ class View:
         if self.same_as:
             return f"{self.name}: the same object as {self.same_as}"
         read_only = "" if self.writable else ", read-only"
-        return f"{self.name}: {self.kind} {self.dtype} {self.shape}, {self.where}{read_only}"
+        values = f", values {' '.join(self.values)}" if self.values else ""
+        return f"{self.name}: {self.layout}, {self.where}{read_only}{values}"
 
 
 @dataclass(frozen=True)
@@ -81,18 +98,31 @@ class Storage:
     views: tuple[View, ...]
     pending: tuple[PendingUse, ...]
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Number, size, owner and kind of memory, in one line."""
         owner = f"owner {self.owner}" if self.owner else "owner not among these names"
         state = self.space if self.space != "host" else "pinned" if self.pinned else "pageable"
-        head = f"storage {self.number}: {self.nbytes} bytes, {owner}, {state}"
-        lines = [*self.views, *self._interleaved(), *self.pending]
-        return "\n".join([head, *(f"  {line}" for line in lines)])
+        return f"storage {self.number}: {self.nbytes} bytes, {owner}, {state}"
 
-    def _interleaved(self) -> Iterator[str]:
-        for index, one in enumerate(self.views):
-            for other in self.views[:index]:
-                if relation(other, one) == INTERLEAVED:
-                    yield f"{other.name} and {one.name}: {INTERLEAVED}"
+    def __str__(self) -> str:
+        lines = [*self.views, *self.remarks, *self.pending]
+        return "\n".join([self.title, *(f"  {line}" for line in lines)])
+
+    @property
+    def interleaved(self) -> tuple[str, ...]:
+        """Pairs of views that look overlapping by their outer bounds and are not, in words."""
+        return tuple(
+            f"{other.name} and {one.name}: {INTERLEAVED}"
+            for one, other in itertools.combinations(reversed(self.views), 2)
+            if relation(other, one) == INTERLEAVED
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """``interleaved``, the first three."""
+        pairs = self.interleaved
+        return pairs if len(pairs) <= 3 else (*pairs[:3], f"and {len(pairs) - 3} more such pairs")
 
 
 def relation(one: View, other: View) -> str:
