@@ -1,0 +1,42 @@
+"""What the package says about itself agrees everywhere, and importing it changes nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import yaml
+
+import pinlab
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_one_version_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert pinlab.__version__ == project["version"] == citation["version"]
+
+
+def test_the_citation_has_what_the_format_asks_for() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    assert citation["message"]
+    assert citation["title"].startswith("pinlab")
+    assert citation["authors"] == [{"name": "The pinlab authors"}]
+
+
+def test_code_and_text_have_their_licences() -> None:
+    assert (ROOT / "LICENSE").read_text().startswith("MIT License")
+    assert "Attribution 4.0" in (ROOT / "LICENSE-CONTENT").read_text()
+
+
+def test_importing_pinlab_imports_no_torch_and_registers_no_device() -> None:
+    code = "import sys, pinlab; assert 'torch' not in sys.modules; import torch; "
+    code += "assert not hasattr(torch, 'sim'); print('clean')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "clean", done.stderr
