@@ -103,7 +103,9 @@ class Storage:
         """Number, size, owner and kind of memory, in one line."""
         owner = f"owner {self.owner}" if self.owner else "owner not among these names"
         state = self.space if self.space != "host" else "pinned" if self.pinned else "pageable"
-        return f"storage {self.number}: {self.nbytes} bytes, {owner}, {state}"
+        return (
+            f"storage {self.number}: {self.nbytes} byte{'s' * (self.nbytes != 1)}, {owner}, {state}"
+        )
 
     def __str__(self) -> str:
         lines = [*self.views, *self.remarks, *self.pending]
@@ -113,9 +115,9 @@ class Storage:
     def interleaved(self) -> tuple[str, ...]:
         """Pairs of views that look overlapping by their outer bounds and are not, in words."""
         return tuple(
-            f"{other.name} and {one.name}: {INTERLEAVED}"
-            for one, other in itertools.combinations(reversed(self.views), 2)
-            if relation(other, one) == INTERLEAVED
+            f"{one.name} and {other.name}: {INTERLEAVED}"
+            for one, other in itertools.combinations(self.views, 2)
+            if relation(one, other) == INTERLEAVED
         )
 
     @property

@@ -178,7 +178,7 @@ class _Strip:
 
     def view(self, view: View, look: Cue, middle: float) -> None:
         note = f"same object as {view.same_as}" if view.same_as else view.layout
-        self.gutters(middle, view.name, note + ("" if view.writable else ", read-only"))
+        self.gutters(middle, view.name, ("" if view.writable else "read-only ") + note)
         many = len(view.runs) > PIECE_LIMIT
         for start, stop in [(view.runs[0][0], view.runs[-1][1])] if many else view.runs:
             self.canvas.add_patch(

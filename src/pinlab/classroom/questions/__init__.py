@@ -1,0 +1,1 @@
+"""The predictions that each lesson asks for, as data: one file a lesson, ``QUESTIONS`` in it."""
