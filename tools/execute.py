@@ -61,6 +61,8 @@ class LessonKernel:
             timeout=timeout,
             record_timing=False,
             coalesce_streams=False,
+            iopub_timeout=30,  # a loaded machine is late; output that is missing is an error
+            raise_on_iopub_timeout=True,
             on_cell_executed=self._remember_reply,
         )
 
