@@ -1,4 +1,4 @@
-"""What every test run shares: one thread, a headless matplotlib, seeded properties, no silent GPU."""
+"""What every test run shares: one thread, headless matplotlib, seeded properties, GPU skips."""
 
 from __future__ import annotations
 
