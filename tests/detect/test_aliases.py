@@ -129,6 +129,41 @@ def test_nothing_printed_depends_on_where_the_memory_lies() -> None:
     assert len({text() for _ in keep}) == 1
 
 
+@pytest.mark.parametrize(
+    ("thing", "values"),
+    [
+        (np.array([[1, 2], [3, 4]])[::-1, 1], ("4", "2")),
+        (np.array([1, 2], dtype=">i4"), ("1", "2")),
+        (torch.tensor([0.1, -2.0])[None].expand(2, 2), ("0.1", "-2", "0.1", "-2")),
+        (torch.tensor(7), ("7",)),
+        (np.array([True, False]), ("True", "False")),
+        (bytearray(b"ab"), ("97", "98")),
+        (torch.zeros(2, dtype=torch.bfloat16), ()),
+        (np.zeros(2, dtype=[("x", "i4")]), ()),
+        (np.array(["text"]), ()),
+        (np.zeros(0), ()),
+        (np.zeros(17), ()),
+    ],
+)
+def test_values_are_noted_of_few_numbers_in_index_order(thing, values) -> None:
+    assert alias_map(thing=thing).find("thing")[1].values == values
+
+
+def test_values_are_read_without_an_operation_on_the_tensor() -> None:
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    seen: list = []
+    rows = torch.arange(3)
+    with Watch():
+        assert alias_map(rows=rows).find("rows")[1].values == ("0", "1", "2")
+    assert [str(func) for func in seen if "is_pinned" not in str(func)] == []
+
+
 class FakeOperation:
     """What the simulated device reports of a queued copy."""
 
@@ -163,6 +198,15 @@ def test_without_the_simulated_device_nothing_is_pending_or_pinned(monkeypatch) 
     seen = alias_map(rows=torch.zeros(3))
     assert seen.pending == ()
     assert not seen.storages[0].pinned
+
+
+def test_a_destination_that_is_still_to_be_written_shows_no_values(monkeypatch) -> None:
+    out, source = torch.zeros(2), torch.ones(2)
+    queue = [FakeOperation("download", writes=(out,)), FakeOperation("upload", reads=(source,))]
+    monkeypatch.setitem(sys.modules, "pinlab.sim", types.SimpleNamespace(pending=lambda: queue))
+    seen = alias_map(out=out, source=source)
+    assert seen.find("out")[1].values == ()
+    assert seen.find("source")[1].values == ("1", "1")
 
 
 def test_is_pinned_is_false_where_torch_cannot_say() -> None:

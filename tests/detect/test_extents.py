@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
-from pinlab.detect import extents
-from pinlab.detect.extents import byte_runs, common, covered, extent_of
+from pinlab.detect import runs
+from pinlab.detect.extents import extent_of
+from pinlab.detect.runs import byte_runs, common, covered
 
 POOL = 4096  # bytes of the buffer that random layouts live in
 
@@ -116,7 +117,7 @@ def test_read_only_is_reported() -> None:
 
 
 def test_beyond_the_limit_only_the_outer_bounds_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extents, "RUN_LIMIT", 3)
+    monkeypatch.setattr(runs, "RUN_LIMIT", 3)
     column = BASE[:, 2]  # four runs
     assert not extent_of(column).exact
     (bounds,) = extent_of(column).runs.tolist()

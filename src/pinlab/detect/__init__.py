@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pinlab.detect.aliases import AliasMap, alias_map, assert_no_alias
-from pinlab.detect.storage import PendingUse, Storage, View
+from pinlab.detect.aliases import alias_map, assert_no_alias
+from pinlab.detect.storage import AliasMap, PendingUse, Storage, View
 
 __all__ = ["AliasMap", "PendingUse", "Storage", "View", "alias_map", "assert_no_alias"]

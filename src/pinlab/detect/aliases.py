@@ -6,75 +6,23 @@ them. Ranges are half open and relative to their storage, so they are the same i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from pinlab.detect.extents import Extent, Runs, common, covered, extent_of, hull
-from pinlab.detect.storage import PendingUse, Storage, View, pairs_of, relation, rows_of
+from pinlab.detect.extents import ALLOCATED, BORROWS, Extent, elements, extent_of
+from pinlab.detect.runs import Runs, common, covered, hull
+from pinlab.detect.storage import AliasMap, PendingUse, Storage, View, pairs_of
 
 BUFFERS = (np.ndarray, torch.Tensor, memoryview, bytearray)
 """What a namespace is searched for. Anything with the buffer protocol can be given by name."""
 
 VALUE_LIMIT = 16
 """Values are noted of views with at most this many elements."""
-
-
-@dataclass(frozen=True)
-class AliasMap:
-    """Which of the given names share memory. ``print`` it, or ask ``shares``.
-
-    >>> rows = np.array([3, 5, 2, 0], dtype=np.int32)
-    >>> print(alias_map(rows=rows, lens=torch.from_numpy(rows[:2]), own=rows[:2].copy()))
-    storage 1: 16 bytes, owner rows, pageable
-      rows: numpy int32 (4,), bytes [0:16], values 3 5 2 0
-      lens: torch int32 (2,), bytes [0:8], values 3 5
-    storage 2: 8 bytes, owner own, pageable
-      own: numpy int32 (2,), bytes [0:8], values 3 5
-    """
-
-    storages: tuple[Storage, ...]
-
-    def __str__(self) -> str:
-        return "\n".join(str(storage) for storage in self.storages) or "no memory among these names"
-
-    __repr__ = __str__
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """The names, one tuple a storage."""
-        return tuple(tuple(view.name for view in s.views) for s in self.storages)
-
-    @property
-    def pending(self) -> tuple[PendingUse, ...]:
-        return tuple(use for storage in self.storages for use in storage.pending)
-
-    def find(self, name: str) -> tuple[Storage, View]:
-        """The storage and the view of a name; KeyError lists the names there are."""
-        for storage in self.storages:
-            for view in storage.views:
-                if view.name == name:
-                    return storage, view
-        known = ", ".join(name for group in self.groups for name in group)
-        raise KeyError(f"no name {name!r} in this map; it has {known or 'none'}")
-
-    def relation(self, one: str, other: str) -> str:
-        """Two names in words: which bytes they share, or why they share none."""
-        (storage, view), (elsewhere, second) = self.find(one), self.find(other)
-        if storage is not elsewhere:
-            return "different storages"
-        if (view.same_as or view.name) == (second.same_as or second.name):
-            return "the same object"
-        return relation(view, second)
-
-    def shares(self, one: str, other: str) -> bool:
-        """True if some byte is reached by both names."""
-        (storage, view), (elsewhere, second) = self.find(one), self.find(other)
-        return storage is elsewhere and len(common(rows_of(view.runs), rows_of(second.runs))) > 0
 
 
 def alias_map(*objects: Any, **named: Any) -> AliasMap:
@@ -85,6 +33,14 @@ def alias_map(*objects: Any, **named: Any) -> AliasMap:
     ``object 0``, ...), or a namespace: a dict, or an object whose attributes are looked through
     for arrays, tensors, memoryviews and bytearrays; the rest of a namespace is passed over, and so
     are names that begin with two underscores.
+
+    >>> rows = np.array([3, 5, 2, 0], dtype=np.int32)
+    >>> print(alias_map(rows=rows, lens=torch.from_numpy(rows[:2]), own=rows[:2].copy()))
+    storage 1: 16 bytes, owner rows, pageable
+      rows: numpy int32 (4,), bytes [0:16], values 3 5 2 0
+      lens: torch int32 (2,), bytes [0:8], values 3 5
+    storage 2: 8 bytes, owner own, pageable
+      own: numpy int32 (2,), bytes [0:8], values 3 5
     """
     things = dict(_listed(objects))
     things.update(named)
@@ -92,7 +48,7 @@ def alias_map(*objects: Any, **named: Any) -> AliasMap:
     first_name: dict[int, str] = {}
     same_as = {name: first_name.setdefault(id(thing), name) for name, thing in things.items()}
     storages = [
-        _storage(number, {name: things[name] for name in names}, extents, same_as)
+        _storage(number, names, extents, same_as)
         for number, names in enumerate(_grouped(extents), start=1)
     ]
     return AliasMap(tuple(storages))
@@ -145,11 +101,10 @@ def _meets(extent: Extent, reach: tuple[str, int, int]) -> bool:
 
 
 def _storage(
-    number: int, things: dict[str, Any], extents: dict[str, Extent], same_as: dict[str, str]
+    number: int, names: list[str], extents: dict[str, Extent], same_as: dict[str, str]
 ) -> Storage:
-    names = list(things)
     begin = min(extents[name].block[0] for name in names)
-    end = max(extents[name].block[1] for name in names)
+    end = max(_end(extents[name]) for name in names)
     space = extents[names[0]].space
     pending = tuple(_pending(space, begin, end, {name: extents[name].runs for name in names}))
     unsettled = {name for use in pending if use.verb == "writes" for name in use.names}
@@ -163,12 +118,12 @@ def _storage(
             start=extents[name].address - begin,
             itemsize=extents[name].itemsize,
             runs=pairs_of(extents[name].runs - begin),
-            values=() if space != "host" or name in unsettled else _values(thing),
+            values=() if name in unsettled else _values(extents[name]),
             writable=extents[name].writable,
             exact=extents[name].exact,
             same_as=None if same_as[name] == name else same_as[name],
         )
-        for name, thing in things.items()
+        for name in names
     )
     return Storage(
         number=number,
@@ -181,18 +136,20 @@ def _storage(
     )
 
 
-def _values(thing: Any) -> tuple[str, ...]:
-    """The elements as short text, if they are few and are numbers that numpy has a type for."""
-    try:
-        if isinstance(thing, torch.Tensor):
-            face = thing.detach().numpy()
-        else:  # np.asarray would take bytes for one string
-            face = np.asarray(thing if isinstance(thing, np.ndarray) else memoryview(thing))
-    except (TypeError, RuntimeError):  # bfloat16, a conjugated view
+def _values(extent: Extent) -> tuple[str, ...]:
+    """The elements as short text, if they are few numbers."""
+    if math.prod(extent.shape) > VALUE_LIMIT:
         return ()
-    if face.dtype.kind not in "biuf" or face.size > VALUE_LIMIT:
-        return ()
-    return tuple(f"{value:.4g}" if face.dtype.kind == "f" else str(value) for value in face.flat)
+    found = elements(extent)
+    return tuple(f"{value:.4g}" if value.dtype.kind == "f" else str(value) for value in found)
+
+
+def _end(extent: Extent) -> int:
+    """Where the block ends, or, behind a rounding, the last byte that somebody can reach."""
+    if not extent.rounded:
+        return extent.block[1]
+    runs = extent.runs
+    return hull(runs)[1] if len(runs) else extent.block[0]
 
 
 def _owner(names: list[str], extents: dict[str, Extent], begin: int, end: int) -> str | None:
@@ -202,9 +159,9 @@ def _owner(names: list[str], extents: dict[str, Extent], begin: int, end: int) -
         runs = extents[name].runs
         if end == begin:
             fits = True
-        elif len(runs) == 0 or extents[name].claim == 2:
+        elif len(runs) == 0 or extents[name].claim == BORROWS:
             fits = False
-        elif extents[name].claim == 0:
+        elif extents[name].claim == ALLOCATED:
             fits = hull(runs) == (begin, end)
         else:  # somebody else may have allocated it: only a name that reaches every byte will do
             fits = covered(runs) == end - begin

@@ -1,8 +1,7 @@
-"""The bytes that one object reaches: where they start, which runs they form, who holds them.
+"""The bytes that one object reaches: where they start, how they lie, who holds them.
 
-This file answers two questions and no others: *which bytes* does an array, tensor or buffer
-reach, and *which bytes do two such sets have in common*. Grouping and naming are in
-``aliases.py``. Addresses stay in here: they differ from run to run, so nothing prints them.
+An ``Extent`` says it of one array, tensor or buffer; grouping and naming are in ``aliases.py``.
+Addresses stay in here: they differ from run to run, so nothing prints them.
 
 What it does not see: one file mapped twice, or one page mapped at two addresses. Two objects
 share memory here when they share addresses.
@@ -10,7 +9,7 @@ share memory here when they share addresses.
 
 from __future__ import annotations
 
-import math
+import ctypes
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-Runs = npt.NDArray[np.int64]
-"""Sorted, disjoint ``[start, stop)`` rows, shape ``(n, 2)``, in bytes."""
+from pinlab.detect.runs import Runs, byte_runs, covered, is_exact
 
-RUN_LIMIT = 1 << 20
-"""More separate runs than this and only the outer bounds of an object are kept."""
+# In torch every tensor of a storage holds it, a view too; a view in numpy borrows.
+ALLOCATED, HOLDS, HOLDS_AS_VIEW, BORROWS = range(4)
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,9 @@ class Extent:
     itemsize: int
     address: int  # of the element with all indices zero
     block: tuple[int, int]  # the allocation these bytes lie in, as far as the object tells
+    rounded: bool  # the block ends where an allocator's rounding does, behind what was asked for
     space: str  # "host", or the device whose memory this is
-    claim: int  # 0 allocated the block, 1 may have (a storage that torch cannot resize), 2 borrows
+    claim: int  # how sure it is that the object holds its block, see the constants
     writable: bool
     pinned: bool
 
@@ -49,94 +48,10 @@ class Extent:
     @property
     def exact(self) -> bool:
         """False if ``runs`` are outer bounds only."""
-        return _run_count(self.shape, self.strides, self.itemsize)[1] <= RUN_LIMIT
+        return is_exact(self.shape, self.strides, self.itemsize)
 
     def __repr__(self) -> str:
         return f"Extent({self.kind} {self.dtype} {self.shape}, {covered(self.runs)} bytes)"
-
-
-def byte_runs(
-    address: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
-) -> Runs:
-    """The bytes that a strided layout reaches, as sorted disjoint ``[start, stop)`` runs.
-
-    Strides are in bytes and may be negative or zero. Every second int32 of six:
-
-    >>> byte_runs(0, (3,), (8,), 4).tolist()
-    [[0, 4], [8, 12], [16, 20]]
-    >>> byte_runs(20, (6,), (-4,), 4).tolist()   # reversed: the same bytes as forwards
-    [[0, 24]]
-    >>> byte_runs(0, (5, 0), (8, 8), 8).tolist()   # no element, no byte
-    []
-    """
-    if math.prod(shape) == 0 or itemsize == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    first = address + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
-    axes, count = _run_count(shape, strides, itemsize)
-    length = itemsize
-    while axes and axes[0][0] <= length:  # this axis continues the run without a gap
-        step, size = axes.pop(0)
-        length += (size - 1) * step
-    if count > RUN_LIMIT:
-        last = first + sum((size - 1) * step for step, size in axes)
-        return np.array([[first, last + length]], dtype=np.int64)
-    starts = np.array([first], dtype=np.int64)
-    for step, size in axes:
-        starts = np.add.outer(starts, step * np.arange(size, dtype=np.int64)).ravel()
-    return _merged(np.sort(starts), length)
-
-
-def _run_count(
-    shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
-) -> tuple[list[tuple[int, int]], int]:
-    """The axes that move, smallest step first, and how many runs they leave at most."""
-    axes = sorted((abs(s), n) for n, s in zip(shape, strides, strict=True) if n > 1 and s != 0)
-    length, count = itemsize, 1
-    for step, size in axes:
-        if count == 1 and step <= length:
-            length += (size - 1) * step
-        else:
-            count *= size
-    return axes, count
-
-
-def _merged(starts: Runs, length: int) -> Runs:
-    """Runs of equal ``length`` at sorted ``starts``, joined where they touch or overlap."""
-    breaks = np.flatnonzero(starts[1:] > starts[:-1] + length) + 1
-    firsts = starts[np.concatenate(([0], breaks))]
-    lasts = starts[np.concatenate((breaks - 1, [len(starts) - 1]))]
-    return np.stack((firsts, lasts + length), axis=1)
-
-
-def common(a: Runs, b: Runs) -> Runs:
-    """The bytes in both ``a`` and ``b``.
-
-    >>> common(np.array([[0, 8], [16, 24]]), np.array([[4, 20]])).tolist()
-    [[4, 8], [16, 20]]
-    """
-    edges = np.unique(np.concatenate((a, b), axis=None))
-    inside = np.ones(len(edges), dtype=bool)
-    for runs in (a, b):
-        opened = np.searchsorted(runs[:, 0], edges, side="right")
-        closed = np.searchsorted(runs[:, 1], edges, side="right")
-        inside &= opened > closed
-    keep = np.flatnonzero(inside)  # each kept edge starts a piece that ends at the next edge
-    if len(keep) == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    breaks = np.flatnonzero(np.diff(keep) > 1) + 1
-    firsts = keep[np.concatenate(([0], breaks))]
-    lasts = keep[np.concatenate((breaks - 1, [len(keep) - 1]))]
-    return np.stack((edges[firsts], edges[lasts + 1]), axis=1)
-
-
-def covered(runs: Runs) -> int:
-    """How many bytes ``runs`` hold."""
-    return int((runs[:, 1] - runs[:, 0]).sum())
-
-
-def hull(runs: Runs) -> tuple[int, int]:
-    """The first byte and the byte after the last; ``runs`` must not be empty."""
-    return int(runs[0, 0]), int(runs[-1, 1])
 
 
 def extent_of(thing: Any) -> Extent:
@@ -166,8 +81,9 @@ def extent_of(thing: Any) -> Extent:
         itemsize=face.itemsize,
         address=face.ctypes.data,
         block=_block(thing, face),
+        rounded=False,
         space="host",
-        claim=2 if isinstance(thing, memoryview) else 0,
+        claim=BORROWS if isinstance(thing, memoryview) else ALLOCATED,
         writable=bool(face.flags.writeable),
         pinned=False,
     )
@@ -182,8 +98,9 @@ def _of_array(array: npt.NDArray[Any]) -> Extent:
         itemsize=array.itemsize,
         address=array.ctypes.data,
         block=_block(array, array),
+        rounded=False,
         space="host",
-        claim=0 if array.base is None else 2,
+        claim=ALLOCATED if array.base is None else BORROWS,
         writable=bool(array.flags.writeable),
         pinned=False,
     )
@@ -191,8 +108,14 @@ def _of_array(array: npt.NDArray[Any]) -> Extent:
 
 def _of_tensor(tensor: torch.Tensor) -> Extent:
     space = "host" if tensor.device.type == "cpu" else str(tensor.device)
+    simulated = hasattr(tensor, "_memory")  # its storage in torch is empty; its block is ours
     try:
-        storage = tensor.untyped_storage()
+        if simulated:
+            storage = tensor._memory.block.memory.untyped_storage()
+            address = tensor.data_ptr()
+        else:
+            storage = tensor.untyped_storage()
+            address = storage.data_ptr() + int(tensor.storage_offset()) * tensor.element_size()
         begin, size = storage.data_ptr(), storage.nbytes()
         strides = tuple(step * tensor.element_size() for step in tensor.stride())
     except (NotImplementedError, RuntimeError) as reason:
@@ -207,13 +130,33 @@ def _of_tensor(tensor: torch.Tensor) -> Extent:
         shape=tuple(tensor.shape),
         strides=strides,
         itemsize=tensor.element_size(),
-        address=begin + int(tensor.storage_offset()) * tensor.element_size(),
+        address=address,
         block=(begin, begin + size),
+        rounded=simulated,
         space=space,
-        claim=2 if tensor._is_view() else 0 if storage.resizable() else 1,
+        claim=HOLDS_AS_VIEW if tensor._is_view() else ALLOCATED if storage.resizable() else HOLDS,
         writable=True,
         pinned=space == "host" and is_pinned(tensor),
     )
+
+
+def elements(extent: Extent) -> list[Any]:
+    """The numbers that stand in host memory now, in index order; none if numpy lacks the type.
+
+    Reads the bytes themselves: asking the tensor would be an operation on it, which whoever
+    watches operations would see. The object that the extent is of must be alive.
+    """
+    try:
+        dtype = np.dtype(extent.dtype)
+    except TypeError:  # bfloat16, records
+        return []
+    if dtype.kind not in "biuf" or extent.space != "host":
+        return []
+    offsets = np.array([extent.address])
+    for size, step in zip(extent.shape, extent.strides, strict=True):
+        offsets = np.add.outer(offsets, step * np.arange(size))
+    pieces = (ctypes.string_at(int(start), extent.itemsize) for start in offsets.ravel())
+    return [np.frombuffer(piece, dtype)[0] for piece in pieces]
 
 
 def is_pinned(tensor: torch.Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of one piece of memory: its size, its owner, the names that look at it.
+"""What is known of memory: views, the storages they look at, and the map of all of them.
 
 Records only, made by ``aliases.py``. Every range is half open and relative to the storage.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinlab.detect.extents import Runs, common, covered
+from pinlab.detect.runs import Runs, common, covered
 
 INTERLEAVED = "interleaved, no byte shared"
 
@@ -138,6 +138,50 @@ def relation(one: View, other: View) -> str:
         return "no byte shared"
     first, second = sorted((one.runs, other.runs))
     return INTERLEAVED if second[0][0] < first[-1][1] else "no byte shared"
+
+
+@dataclass(frozen=True)
+class AliasMap:
+    """Which of the given names share memory. ``print`` it, or ask ``shares``."""
+
+    storages: tuple[Storage, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(str(storage) for storage in self.storages) or "no memory among these names"
+
+    __repr__ = __str__
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The names, one tuple a storage."""
+        return tuple(tuple(view.name for view in s.views) for s in self.storages)
+
+    @property
+    def pending(self) -> tuple[PendingUse, ...]:
+        return tuple(use for storage in self.storages for use in storage.pending)
+
+    def find(self, name: str) -> tuple[Storage, View]:
+        """The storage and the view of a name; KeyError lists the names there are."""
+        for storage in self.storages:
+            for view in storage.views:
+                if view.name == name:
+                    return storage, view
+        known = ", ".join(name for group in self.groups for name in group)
+        raise KeyError(f"no name {name!r} in this map; it has {known or 'none'}")
+
+    def relation(self, one: str, other: str) -> str:
+        """Two names in words: which bytes they share, or why they share none."""
+        (storage, view), (elsewhere, second) = self.find(one), self.find(other)
+        if storage is not elsewhere:
+            return "different storages"
+        if (view.same_as or view.name) == (second.same_as or second.name):
+            return "the same object"
+        return relation(view, second)
+
+    def shares(self, one: str, other: str) -> bool:
+        """True if some byte is reached by both names."""
+        (storage, view), (elsewhere, second) = self.find(one), self.find(other)
+        return storage is elsewhere and len(common(rows_of(view.runs), rows_of(second.runs))) > 0
 
 
 def pairs_of(runs: Runs) -> tuple[tuple[int, int], ...]:
