@@ -6,23 +6,26 @@ for device). *When* queued work runs is the mode's decision (`modes.py`), never 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from pinlab.sim.errors import ForkedProcessError, HeldStreamError, QueuedOperationError
+from pinlab.sim.errors import ForkedProcessError, QueuedOperationError, SimError
 from pinlab.sim.link import Link
-from pinlab.sim.operation import Operation, Work
-from pinlab.sim.place import Place, caller_frame
-from pinlab.sim.queue import HoldMark, StreamQueue, Ticket
+from pinlab.sim.obstacle import check_hold, hold_before
+from pinlab.sim.operation import Fill, Operation
+from pinlab.sim.place import caller_frame
+from pinlab.sim.queue import HoldMark, StreamQueue, Ticket, do_fills
 from pinlab.sim.quiet import quiet
 
 if TYPE_CHECKING:
     from pinlab.sim.modes import Mode
 
 Target = tuple[StreamQueue, int]  # "this stream, up to this sequence number"
+
+# Entries of one stream's queue; a longer one makes the host wait, as a full queue on CUDA does.
+MAX_QUEUED = 1024
 
 
 class Observer(Protocol):
@@ -45,40 +48,49 @@ class Accelerator:
         self.holds: list[HoldMark] = []
         self.observers: list[Observer] = []
         self.errors: list[Operation] = []
-        self.generation = 0
-        self.stopped = False
-        self.pid = os.getpid()
+        self.wait_began = float("nan")  # for observers: of the wait they hear of; nan for a query
+        self.stopping = threading.Event()  # the interpreter goes down
+        self.forked = False  # this is a child process; the device is the parent's
         self.default = self.new_stream(0)
 
     def new_stream(self, priority: int) -> StreamQueue:
         """A further queue; its number is its rank in order of creation."""
+        self.check_process()
         with self.lock:
             stream = StreamQueue(len(self.streams), priority, self.lock)
             self.streams.append(stream)
             return stream
 
+    def check_process(self) -> None:
+        """Refuse to work in a forked child: threads and queues did not come along."""
+        if self.forked:
+            raise ForkedProcessError(
+                "the simulated device cannot be used after fork(), as CUDA cannot; "
+                "start worker processes with the 'spawn' method"
+            )
+
     # -- the host submits ---------------------------------------------------------------------
 
     def submit(self, operation: Operation) -> Operation:
         """Append to the operation's stream, stamped with the caller's line; return it."""
-        if self.pid != os.getpid():
-            raise ForkedProcessError(
-                "the simulated device cannot be used after fork(); "
-                "start worker processes with the 'spawn' method"
-            )
+        self.check_process()
         frame = caller_frame(2)
         if frame is not None:
             operation.frame_code, operation.frame_line = frame.f_code, frame.f_lineno
-        operation.queued = time.perf_counter()
         stream = operation.stream
         with self.lock:
-            stream.submitted += 1
-            operation.seq = stream.submitted
-            if operation.work is not None and stream.prologue:
+            if not stream.listed:  # made before a reset
+                self._list_again(stream)
+            while len(stream.pending) >= MAX_QUEUED and self.mode.free_running:
+                self.wait_a_moment((stream, stream.pending[0].seq))
+            operation.queued = time.perf_counter()
+            operation.seq = seq = stream.submitted + 1
+            if stream.prologue:
                 operation.prologue, stream.prologue = stream.prologue, None
             if isinstance(operation.guard, Ticket) and operation.kind == "record":
-                operation.guard.seq = operation.seq
+                operation.guard.seq = seq
             stream.pending.append(operation)
+            stream.submitted = seq
             for observer in self.observers:
                 observer.submitted(operation)
             if operation.work is None:
@@ -86,10 +98,23 @@ class Accelerator:
             self.mode.submitted(self, operation)
         return operation
 
-    def fill_later(self, stream: StreamQueue, fill: Work) -> None:
-        """Run `fill` in stream order, together with the next work on `stream`."""
+    def _list_again(self, stream: StreamQueue) -> None:
+        stream.index = len(self.streams)
+        stream.listed = True
+        self.streams.append(stream)
+
+    def fill(self, stream: StreamQueue, fill: Fill, freed: int) -> None:
+        """Fill a recycled block of `stream`, once it is past number `freed`, its last use.
+
+        That is now, or together with the next entry of the stream. Not later: another stream may
+        write the block as soon as it is ordered after this one.
+        """
         with self.lock:
-            stream.prologue = [*(stream.prologue or ()), fill]
+            if stream.completed >= freed or not stream.pending:
+                self.mode.filling(self, fill)
+                do_fills([fill])
+            else:
+                stream.prologue = [*(stream.prologue or ()), fill]
 
     # -- the device works ---------------------------------------------------------------------
 
@@ -98,8 +123,8 @@ class Accelerator:
         operation.started = time.perf_counter()
         try:
             with quiet():
-                for fill in operation.prologue or ():
-                    fill()
+                for block, byte in operation.prologue or ():
+                    block.fill_(byte)
                 operation.work()  # type: ignore[misc]
         except Exception as error:
             operation.error = error
@@ -119,9 +144,14 @@ class Accelerator:
 
     def run_next(self, stream: StreamQueue) -> Operation:
         """Run the head of a runnable stream, here and now."""
-        operation = stream.pending[0]
-        self.execute(operation)
-        self.complete(operation)
+        operation = stream.start()
+        try:
+            self.execute(operation)
+        except BaseException as interrupt:
+            operation.error = interrupt  # Ctrl-C: it may have run in part, so it failed
+            raise
+        finally:
+            self.complete(operation)
         return operation
 
     def settle(self) -> None:
@@ -131,6 +161,8 @@ class Accelerator:
 
     def release(self, hold: HoldMark) -> None:
         """Open a hold's gate."""
+        if self.forked:
+            return
         with self.lock:
             hold.released = True
             if hold in self.holds:
@@ -143,12 +175,14 @@ class Accelerator:
 
     def wait(self, targets: list[Target]) -> None:
         """Return when every target is reached; raise what went wrong on the device since."""
-        if self.pid != os.getpid():
-            raise ForkedProcessError("the simulated device cannot be waited for after fork()")
+        self.check_process()
+        began = time.perf_counter()
         with self.lock:
             self.mode.wait(self, targets)
+            self.wait_began = began
             for observer in self.observers:
                 observer.waited(targets)
+            self.wait_began = float("nan")
             self.raise_errors()
 
     def everything(self) -> list[Target]:
@@ -159,38 +193,73 @@ class Accelerator:
         """Raise the first failure that nobody has heard of yet; later ones stay for later waits."""
         if self.errors:
             failed = self.errors.pop(0)
-            message = f"{failed.name} failed on the device; queued at {failed.queued_at}: "
-            raise QueuedOperationError(message + str(failed.error)) from failed.error
-
-    def hold_before(self, stream: StreamQueue, seq: int) -> HoldMark | None:
-        """The closed hold that `stream` meets before it can reach `seq`, through waits as well."""
-        for operation in stream.pending:
-            if operation.seq > seq:
-                return None
-            guard = operation.guard
-            if isinstance(guard, HoldMark) and not guard.released:
-                return guard
-            if operation.kind == "wait" and isinstance(guard, Ticket) and not guard.done:
-                behind = self.hold_before(guard.stream, guard.seq)
-                if behind is not None:
-                    return behind
-        return None
+            why = str(failed.error) or type(failed.error).__name__
+            message = f"{failed.name} failed on the device; queued at {failed.queued_at}: {why}"
+            raise QueuedOperationError(message) from failed.error
 
     def check_hold(self, target: Target) -> HoldMark | None:
         """The hold that a wait for `target` meets; an error if only this thread could open it."""
-        hold = self.hold_before(*target) if self.holds else None
-        if hold is None:
-            return None
-        if hold.owner == threading.get_ident() and not hold.timed:
-            raise HeldStreamError(_held(hold, "by this same thread, which now waits for it"))
-        if time.monotonic() > hold.deadline:
-            raise HeldStreamError(_held(hold, "and its timeout has passed"))
+        hold = hold_before(*target) if self.holds else None
+        if hold is not None:
+            check_hold(hold)
         return hold
+
+    def check_poll(self, target: Target) -> None:
+        """A loop on `query()` must end as well: an error once the hold's timeout has passed."""
+        hold = hold_before(*target) if self.holds else None
+        if hold is not None and time.monotonic() > hold.deadline:
+            check_hold(hold)
+
+    def wait_a_moment(self, target: Target) -> None:
+        """Wait, without the lock, for something to happen that may lead to `target`.
+
+        Raises:
+            HeldStreamError: only this thread, or nobody, could open the way.
+            SimError: called by device work itself.
+        """
+        hold = self.check_hold(target)
+        busy = [stream for stream in self.streams if stream.running is not None]
+        if any(stream.runner == threading.get_ident() for stream in busy):
+            raise SimError("work that runs on the device cannot wait for the device")
+        if hold is None and not busy and not self.mode.free_running:
+            raise SimError(f"nothing can run, yet {target[0]} has not reached {target[1]}")
+        left = 1.0 if hold is None else hold.deadline - time.monotonic()
+        self.changed.wait(min(1.0, max(0.0, left) + 0.001))
 
     def quiesce(self) -> None:
         """Let everything run that can (work behind a hold stays)."""
+        if self.forked:
+            return
         with self.lock:
             self.mode.quiesce(self)
+
+    def forget(self) -> None:
+        """Drop queued work, the streams but the default one, holds and failures."""
+        self.check_process()
+        with self.lock:
+            for stream in self.streams:
+                stream.clear()
+            while any(stream.running for stream in self.streams):
+                self.wait_a_moment((self.default, self.default.submitted))
+                for stream in self.streams:
+                    stream.clear()
+            for stream in self.streams[1:]:
+                stream.listed = False
+                stream.wake.notify_all()  # its thread ends
+            del self.streams[1:]
+            self.holds.clear()
+            self.errors.clear()
+            self.changed.notify_all()
+
+    def stop(self) -> None:
+        """At exit: no worker may be inside torch while the interpreter goes down."""
+        self.stopping.set()
+        with self.lock:
+            for stream in self.streams:
+                stream.wake.notify_all()
+            workers = [stream.worker for stream in self.streams if stream.worker is not None]
+        for worker in workers:
+            worker.join(30.0)  # it may be in the middle of one operation
 
     def pending(self) -> list[Operation]:
         """Queued or running work, in order of submission; marks left out."""
@@ -201,11 +270,3 @@ class Accelerator:
 
 def _finished() -> None:
     """What is left of an operation's work once it ran."""
-
-
-def _held(hold: HoldMark, why: str) -> str:
-    place: Place = hold.place
-    return (
-        f"stream {hold.stream.index} is held at {place} {why}; leave the hold first, "
-        f"or pass release_after=…"
-    )

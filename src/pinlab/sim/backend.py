@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import os
+import sys
+import threading
 import types
 from typing import Any
 
@@ -12,9 +15,11 @@ from pinlab.sim import dispatch, generator, streams
 from pinlab.sim.errors import SimError
 from pinlab.sim.factories import override_pinning, wrap_factories
 from pinlab.sim.memory import empty, empty_strided
+from pinlab.sim.modes import Mode
 from pinlab.sim.state import accelerator, device_memory, host_memory, is_started, start
 
 _library: list[torch.library.Library] = []
+_installing = threading.Lock()
 
 
 def install() -> None:
@@ -23,16 +28,19 @@ def install() -> None:
     Raises:
         SimError: if CUDA was initialised, or another Python backend took the only free place.
     """
-    if is_started():
-        return
-    if torch.cuda.is_initialized():
-        raise SimError(
-            "CUDA is in use in this process: the simulated device would take its place as torch's "
-            "accelerator and its pinned memory; start a new process"
-        )
-    _register()
-    start()
-    atexit.register(_stop)
+    with _installing:
+        if is_started():
+            return
+        if torch.cuda.is_initialized():
+            raise SimError(
+                "CUDA is in use in this process: the simulated device would take its place as "
+                "torch's accelerator and its pinned memory; start a new process"
+            )
+        _register()
+        start()
+        atexit.register(_stop)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_after_fork)
 
 
 def _register() -> None:
@@ -60,15 +68,23 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
 
 
 def _stop() -> None:
-    """At exit: no worker may be inside torch while the interpreter goes down."""
+    """At exit: end the threads, drop what is queued, name the failures that nobody heard of."""
     device = accelerator()
-    with device.lock:
-        device.stopped = True
-        for stream in device.streams:
-            stream.wake.notify_all()
-    for stream in device.streams:
-        if stream.worker is not None:
-            stream.worker.join(2.0)
+    if device.forked:
+        return
+    device.stop()
+    device.mode = Mode()  # whoever still waits, in another exit handler say, runs the work itself
+    for failed in device.errors:
+        print(f"pinlab.sim: nobody waited after {failed!r}: {failed.error}", file=sys.stderr)
+
+
+def _after_fork() -> None:
+    """In the child: no thread came along that could release a lock, and none that runs a queue."""
+    device = accelerator()
+    device.forked = host_memory.forked = True
+    device.lock = threading.RLock()
+    device.changed = threading.Condition(device.lock)
+    device_memory.lock = host_memory.lock = threading.RLock()
 
 
 class SimModule(types.ModuleType):
@@ -120,8 +136,7 @@ class SimModule(types.ModuleType):
 
     def memory_allocated(self, device: Any = None) -> int:
         """Bytes in live tensors, rounded up to blocks."""
-        device_memory._collect()
-        return device_memory.in_use
+        return device_memory.allocated()
 
     def max_memory_allocated(self, device: Any = None) -> int:
         return device_memory.peak
@@ -140,9 +155,7 @@ class SimModule(types.ModuleType):
         return True
 
     def _is_in_bad_fork(self) -> bool:
-        import os
-
-        return accelerator().pid != os.getpid()
+        return accelerator().forked
 
     def __repr__(self) -> str:
         return "<module 'torch.sim' (pinlab.sim)>"
@@ -155,14 +168,7 @@ def reset() -> None:
     """
     device = accelerator()
     with device.lock:
-        device.quiesce() if device.mode.free_running else None
-        for stream_ in device.streams:
-            stream_.pending.clear()
-            stream_.prologue = None
-            stream_.completed = stream_.submitted
-        del device.streams[1:]
-        device.holds.clear()
-        device.errors.clear()
+        device.forget()
         streams.reset_pool()
         device_memory.reset()
         host_memory.reset()

@@ -8,6 +8,7 @@ simplification: CUDA's allocator also splits and merges blocks).
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterable
 
@@ -29,15 +30,19 @@ def round_up(nbytes: int, unit: int = ROUND) -> int:
 
 
 class Block:
-    """A piece of device memory: `memory`, a uint8 CPU tensor that stands for it."""
+    """A piece of device memory: `memory`, a uint8 CPU tensor that stands for it.
 
-    __slots__ = ("generation", "memory", "size", "stream", "views")
+    `freed` is how many entries its stream had queued when it was freed last.
+    """
+
+    __slots__ = ("freed", "generation", "memory", "size", "stream", "views")
 
     def __init__(self, memory: torch.Tensor, stream: StreamQueue, generation: int) -> None:
         self.memory = memory
         self.size = memory.numel()
         self.stream = stream
         self.generation = generation
+        self.freed = 0
         self.views: dict[object, torch.Tensor] = {}  # layout -> typed view, kept for the next use
 
 
@@ -58,14 +63,18 @@ class Allocation:
             self.users = {*(self.users or ()), stream}
 
     def __del__(self) -> None:
-        self.allocator.returned.append((self.block, self.users))
+        block, users = self.block, self.users
+        block.freed = block.stream.submitted
+        uses = [(user, user.submitted) for user in users] if users else None
+        self.allocator.returned.append((block, uses))
 
 
 class DeviceAllocator:
-    """Hands out blocks; `returned` is filled from destructors, on any thread, without a lock."""
+    """Hands out blocks; `returned` is filled from destructors, on any thread, without the lock."""
 
     def __init__(self) -> None:
-        self.returned: deque[tuple[Block, set[StreamQueue] | None]] = deque()
+        self.lock = threading.RLock()  # a destructor of the user's may allocate meanwhile
+        self.returned: deque[tuple[Block, list[Use] | None]] = deque()
         self.free: dict[tuple[StreamQueue, int], list[Block]] = {}
         self.guarded: list[tuple[Block, list[Use]]] = []  # freed, but recorded on other streams
         self.reserved = 0
@@ -76,57 +85,67 @@ class DeviceAllocator:
 
     def allocate(self, nbytes: int, stream: StreamQueue) -> Allocation:
         """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
-        if self.returned:
-            self._collect()
-        if self.guarded:
-            self._release_guarded()
         size = round_up(nbytes)
-        self.in_use += size
-        self.peak = max(self.peak, self.in_use)
-        blocks = self.free.get((stream, size))
-        if blocks:
-            return Allocation(blocks.pop(), self, fresh=False)
+        with self.lock:
+            if self.returned:
+                self._collect()
+            if self.guarded:
+                self._release_guarded()
+            self.in_use += size
+            self.peak = max(self.peak, self.in_use)
+            blocks = self.free.get((stream, size))
+            if blocks:
+                return Allocation(blocks.pop(), self, fresh=False)
+            self.reserved += size
         with torch.inference_mode(False):
-            memory = torch.full((size,), self.fill or 0, dtype=torch.uint8)
-        self.reserved += size
+            memory = torch.full((size,), self.fill or 0, dtype=torch.uint8, device="cpu")
         return Allocation(Block(memory, stream, self.generation), self, fresh=True)
 
     def _collect(self) -> None:
+        """Put back what was freed, unless it was recorded on other streams."""
         while self.returned:
-            block, users = self.returned.popleft()
+            block, uses = self.returned.popleft()
             if block.generation != self.generation:
                 continue  # from before a reset
             self.in_use -= block.size
-            if users:
-                self.guarded.append((block, [(user, user.submitted) for user in users]))
+            if uses:
+                self.guarded.append((block, uses))
             else:
                 self._put(block)
 
     def _release_guarded(self) -> None:
-        held = []
-        for block, uses in self.guarded:
+        waiting, self.guarded = self.guarded, []
+        for block, uses in waiting:
             if still_used(uses):
-                held.append((block, uses))
+                self.guarded.append((block, uses))
             else:
                 self._put(block)
-        self.guarded = held
 
     def _put(self, block: Block) -> None:
         self.free.setdefault((block.stream, block.size), []).append(block)
 
     def empty_cache(self) -> None:
         """Forget the free blocks."""
-        self._collect()
-        self.reserved -= sum(b.size for blocks in self.free.values() for b in blocks)
-        self.free.clear()
+        with self.lock:
+            self._collect()
+            self._release_guarded()
+            self.reserved -= sum(b.size for blocks in self.free.values() for b in blocks)
+            self.free.clear()
+
+    def allocated(self) -> int:
+        """Bytes in live tensors, rounded up to blocks."""
+        with self.lock:
+            self._collect()
+            return self.in_use
 
     def reset(self) -> None:
         """Start as new; blocks that are still alive never come back here."""
-        self.returned.clear()
-        self.free.clear()
-        self.guarded.clear()
-        self.reserved = self.in_use = self.peak = 0
-        self.generation += 1
+        with self.lock:
+            self.returned.clear()
+            self.free.clear()
+            self.guarded.clear()
+            self.reserved = self.in_use = self.peak = 0
+            self.generation += 1
 
 
 def still_used(uses: Iterable[Use]) -> bool:

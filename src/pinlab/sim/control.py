@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pinlab.sim.accelerator import Accelerator
 from pinlab.sim.link import Link
 from pinlab.sim.modes import MODES, Mode
 from pinlab.sim.operation import Operation
@@ -39,19 +40,23 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
         raise ValueError(f"mode {name!r}; known are {', '.join(map(repr, MODES))}")
     new = MODES[name](**options) if isinstance(name, str) else name
     device = accelerator()
-    outer = _switch(new)
+    outer = _switch(device, new)
     try:
         yield new
     finally:
-        with device.lock:
+        try:
             device.quiesce()
-            device.mode = outer
-            outer.released(device)
+        finally:  # Ctrl-C while it runs
+            with device.lock:
+                device.mode = outer
+                outer.released(device)
 
 
-def _switch(new: Mode) -> Mode:
-    device = accelerator()
+def _switch(device: Accelerator, new: Mode) -> Mode:
+    device.check_process()
     with device.lock:
+        if device.mode.exclusive:
+            raise RuntimeError(f"{device.mode} mode decides itself what runs when; it stays on")
         device.quiesce()
         outer, device.mode = device.mode, new
         new.released(device)
@@ -68,7 +73,8 @@ def step(n: int = 1, stream: Stream | None = None) -> list[Operation]:
     if n < 1:
         raise ValueError(f"n={n}; it must be 1 or more")
     device = accelerator()
-    if device.mode.free_running:
+    device.check_process()
+    if device.mode.free_running or device.mode.exclusive:
         raise RuntimeError(f"step() needs lazy mode; in {device.mode} mode work runs by itself")
     ran: list[Operation] = []
     with device.lock:

@@ -1,8 +1,8 @@
 """The copy table: what crosses the link, when the host's bytes are read or written, who waits.
 
 The decisions follow PyTorch's own CUDA copy (``aten/src/ATen/native/cuda/Copy.cu``): a copy of one
-dtype whose two layouts coalesce to the same dense run is *direct*; any other needs a temporary, on
-the device if `non_blocking`, else on the host.
+dtype whose two layouts coalesce to the same dense run is *direct*; any other packs both sides, and
+converts on the device if `non_blocking`, else on the host.
 """
 
 from __future__ import annotations
@@ -25,29 +25,22 @@ __all__ = ["download", "mismatch", "to_cpu", "upload"]
 
 def upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> SimTensor:
     """Host to device, as ``target.copy_(source, non_blocking)``."""
-    source = source.detach().resolve_conj().resolve_neg()
-    expanded = source.expand(target.shape)  # raises torch's own error if it cannot be broadcast
+    expanded = source.detach().expand(target.shape)  # torch's own error if it cannot be broadcast
     if target.numel() == 0:
         return target
     if _is_direct(target, expanded):
         _raw_upload(target, expanded, non_blocking)
-    elif non_blocking:  # the raw source crosses the link, the device converts
-        raw = expanded.contiguous()  # packs on the host, now, unless it is contiguous already
-        landing = new_tensor(Layout.of(raw), current_queue())
-        _raw_upload(landing, raw, True)
+        return target
+    if not non_blocking:  # then the host converts, else the device does
+        expanded = expanded.to(target.dtype)
+    packed = expanded.contiguous()  # on the host, now, unless it is contiguous already
+    if target.is_contiguous() and target.dtype == packed.dtype:
+        _raw_upload(target, packed, non_blocking)
+    else:
+        landing = new_tensor(Layout.of(packed), current_queue())
+        _raw_upload(landing, packed, non_blocking)
         target.copy_(landing)
-    else:  # the host converts
-        _upload_converted(target, expanded.to(target.dtype).contiguous())
     return target
-
-
-def _upload_converted(target: SimTensor, ready: torch.Tensor) -> None:
-    if _is_direct(target, ready):
-        _raw_upload(target, ready, False)
-        return
-    landing = new_tensor(Layout.of(ready), current_queue())
-    _raw_upload(landing, ready, False)
-    target.copy_(landing)
 
 
 def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> None:
@@ -85,7 +78,7 @@ def download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> tor
     wanted = target.dtype if non_blocking else source.dtype  # who converts: device or host
     packed: Any = expanded.to(wanted).contiguous()
     same = target.is_contiguous() and target.dtype == wanted
-    landing = target.detach() if same else torch.empty(target.shape, dtype=wanted)
+    landing = target.detach() if same else torch.empty(target.shape, dtype=wanted, device="cpu")
     _raw_download(landing, packed, non_blocking)
     if not same:
         target.detach().copy_(landing)
@@ -157,7 +150,6 @@ def _tear(target: torch.Tensor, source: torch.Tensor, count: int) -> list[Work]:
 
 def _track(tensor: torch.Tensor, operation: Operation) -> None:
     """Tell the host allocator, if it recognises the tensor, that a queued copy uses its block."""
-    if not operation.done:
-        block = host_memory.tracked_block(tensor)
-        if block is not None:
-            block.uses.append((operation.stream, operation.seq))
+    block = host_memory.tracked_block(tensor)
+    if block is not None:
+        block.users.add(operation.stream)

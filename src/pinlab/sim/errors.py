@@ -8,7 +8,14 @@ class SimError(RuntimeError):
 
 
 class HeldStreamError(SimError):
-    """A wait that nothing can end: the waiting thread itself holds the stream."""
+    """A wait that nothing can end: the waiting thread itself holds the stream.
+
+    ``place`` is the line of the hold, where there is one.
+    """
+
+    def __init__(self, message: str, place: object = None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class QueuedOperationError(SimError):

@@ -45,8 +45,8 @@ def hold(
     """
     if not timeout > 0:
         raise ValueError(f"timeout={timeout} s; it must be above 0")
-    if release_after is not None and not release_after >= 0:
-        raise ValueError(f"release_after={release_after} s; it must be 0 or more")
+    if release_after is not None and not 0 <= release_after <= timeout:
+        raise ValueError(f"release_after={release_after} s; it must be from 0 to timeout={timeout}")
     device = accelerator()
     if warmup is not None:
         warmup()
@@ -55,10 +55,12 @@ def hold(
     gate = HoldMark(queue, caller_place(), deadline, release_after is not None)
     mark = Operation("hold", "hold", queue, None)
     mark.guard = gate
-    device.holds.append(gate)
-    device.submit(mark)
-    timer = _start_timer(lambda: device.release(gate), release_after)
+    timer = None
     try:
+        with device.lock:
+            device.submit(mark)
+            device.holds.append(gate)
+        timer = _start_timer(lambda: device.release(gate), release_after)
         yield gate
     finally:
         if timer is not None:

@@ -36,8 +36,8 @@ def empty_tensor(layout: Layout) -> SimTensor:
     tensor = new_tensor(layout, stream)
     memory = tensor._memory
     if not memory.fresh and device_memory.fill is not None:
-        block, byte = memory.block.memory, device_memory.fill
-        accelerator().fill_later(stream, lambda: block.fill_(byte))
+        block = memory.block
+        accelerator().fill(stream, (block.memory, device_memory.fill), block.freed)
     return tensor
 
 

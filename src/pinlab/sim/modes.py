@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import random
 import threading
-import time
 from typing import TYPE_CHECKING
 
-from pinlab.sim.errors import HeldStreamError
-from pinlab.sim.operation import Operation
+from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.queue import StreamQueue, Ticket
 
 if TYPE_CHECKING:
     from pinlab.sim.accelerator import Accelerator, Target
 
-MAX_QUEUED = (
-    1024  # in threaded mode a longer queue makes the host wait, as a full queue on CUDA does
-)
 PATIENCE = 1000  # polls without progress before `lazy` takes a polling loop for a wait
 
 
@@ -31,6 +26,7 @@ class Mode:
 
     name = "base"
     free_running = False
+    exclusive = False  # True: `sim.mode` refuses to replace it
 
     def submitted(self, device: Accelerator, operation: Operation) -> None:
         """Called after `operation` was queued."""
@@ -41,6 +37,12 @@ class Mode:
     def polled(self, device: Accelerator, target: Target) -> None:
         """Called before a `query()` answers."""
 
+    def observed(self, device: Accelerator) -> None:
+        """Called when the host is about to see how far the device got, e.g. by a `query()`."""
+
+    def filling(self, device: Accelerator, fill: Fill) -> None:
+        """Called before a recycled block is filled at once, on the host's time."""
+
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run work until every target is reached."""
         for stream, seq in self.order(targets):
@@ -49,15 +51,15 @@ class Mode:
                 if runnable.runnable:
                     device.run_next(runnable)
                 else:
-                    _await_release(device, (stream, seq))
+                    device.wait_a_moment((stream, seq))
 
     def order(self, targets: list[Target]) -> list[Target]:
         """In which order a device-wide wait takes the streams."""
         return targets
 
     def quiesce(self, device: Accelerator) -> None:
-        """Run whatever can run."""
-        while ready := [stream for stream in device.streams if stream.runnable]:
+        """Run whatever can run, streams in the order of a device-wide wait."""
+        while ready := [s for s, _ in self.order(device.everything()) if s.runnable]:
             device.run_next(ready[0])
 
     def __repr__(self) -> str:
@@ -135,7 +137,11 @@ class Random(Mode):
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         while unmet := [t for t in targets if t[0].completed < t[1]]:
             if not self._step(device):
-                _await_release(device, unmet[0])
+                device.wait_a_moment(unmet[0])
+
+    def quiesce(self, device: Accelerator) -> None:
+        while self._step(device):
+            pass
 
     def _step(self, device: Accelerator) -> bool:
         ready = [stream for stream in device.streams if stream.runnable]
@@ -154,11 +160,7 @@ class Threaded(Mode):
     free_running = True
 
     def submitted(self, device: Accelerator, operation: Operation) -> None:
-        stream = operation.stream
         self._wake(device)
-        while len(stream.pending) > MAX_QUEUED:
-            device.check_hold((stream, stream.pending[0].seq))
-            device.changed.wait(1.0)
 
     def released(self, device: Accelerator) -> None:
         self._wake(device)
@@ -166,13 +168,12 @@ class Threaded(Mode):
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         for stream, seq in targets:
             while stream.completed < seq:
-                hold = device.check_hold((stream, seq))
                 self._wake(device)
-                left = 1.0 if hold is None else hold.deadline - time.monotonic()
-                device.changed.wait(min(1.0, max(0.0, left) + 0.001))
+                device.wait_a_moment((stream, seq))
 
     def quiesce(self, device: Accelerator) -> None:
-        while any(stream.runnable or stream.running for stream in device.streams):
+        goal = device.everything()  # not what other threads queue meanwhile
+        while any((s.runnable or s.running) and s.completed < seq for s, seq in goal):
             self._wake(device)
             device.changed.wait(1.0)
 
@@ -187,26 +188,38 @@ class Threaded(Mode):
 def start_worker(device: Accelerator, stream: StreamQueue) -> None:
     """Start the thread that runs a stream's queue in `threaded` mode."""
     name = f"sim-stream-{stream.index}"
-    stream.worker = threading.Thread(target=_serve, args=(device, stream), name=name, daemon=True)
-    stream.worker.start()
+    worker = threading.Thread(target=_serve, args=(device, stream), name=name, daemon=True)
+    worker.start()
+    stream.worker = worker  # not before: Ctrl-C may strike in `start`
 
 
 def _serve(device: Accelerator, stream: StreamQueue) -> None:
-    while True:
+    """A worker's life: one operation after the other, until a reset or the exit."""
+    try:
+        while _serve_one(device, stream):
+            pass
+    finally:
         with device.lock:
-            while not (device.mode.free_running and stream.runnable) and not device.stopped:
-                stream.wake.wait()
-            if device.stopped:
-                return
-            operation = stream.running = stream.pending[0]
-        if operation.nbytes:
-            time.sleep(device.link.seconds(operation.nbytes))
-        device.execute(operation)
-        with device.lock:
-            stream.running = None
-            if stream.pending and stream.pending[0] is operation:  # a reset may have emptied it
-                device.complete(operation)
-                device.mode.released(device)
+            if stream.worker is threading.current_thread():
+                stream.worker = None  # the next one starts when there is work again
+
+
+def _serve_one(device: Accelerator, stream: StreamQueue) -> bool:
+    with device.lock:
+        while stream.listed and not device.stopping.is_set():
+            if device.mode.free_running and stream.runnable:
+                break
+            stream.wake.wait()
+        else:
+            return False
+        operation = stream.start()
+    if operation.nbytes:
+        device.stopping.wait(device.link.seconds(operation.nbytes))
+    device.execute(operation)
+    with device.lock:
+        device.complete(operation)
+        device.mode.released(device)
+    return True
 
 
 def _needed(stream: StreamQueue) -> StreamQueue:
@@ -216,13 +229,6 @@ def _needed(stream: StreamQueue) -> StreamQueue:
         assert isinstance(guard, Ticket)
         stream = guard.stream
     return stream
-
-
-def _await_release(device: Accelerator, target: Target) -> None:
-    hold = device.check_hold(target)
-    if hold is None:
-        raise HeldStreamError(f"nothing can run, yet {target[0]} has not reached {target[1]}")
-    device.changed.wait(max(0.0, hold.deadline - time.monotonic()) + 0.001)
 
 
 MODES = {"threaded": Threaded, "eager": Eager, "lazy": Lazy, "random": Random}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Tensors = tuple[torch.Tensor, ...]
 Work = Callable[[], object]
+Fill = tuple[torch.Tensor, int]  # a recycled block and the byte to fill it with
 
 WORK_KINDS = ("kernel", "upload", "download")
 MARK_KINDS = ("record", "wait", "hold")
@@ -81,7 +82,7 @@ class Operation:
         self.host_writes = host_writes
         self.nbytes = nbytes
         self.pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
-        self.prologue: list[Work] | None = None  # fills of recycled blocks, run just before it
+        self.prologue: list[Fill] | None = None  # of recycled blocks, done just before it
         self.guard: object = None  # what a mark waits for: a Ticket or a Hold
         self.seq = 0
         self.done = False
@@ -102,6 +103,12 @@ class Operation:
         if code is None:
             return Place("<unknown>", 0)
         return Place(code.co_filename, self.frame_line, code.co_name)  # type: ignore[attr-defined]
+
+    @property
+    def elements(self) -> int:
+        """Elements that a transfer moves; 0 for marks."""
+        device = self.device_writes or self.device_reads
+        return device[0].numel() if device else 0
 
     @property
     def lane(self) -> str:

@@ -8,92 +8,128 @@ while a queued copy that the allocator knows of still uses it (`Platform.host_al
 from __future__ import annotations
 
 import bisect
+import threading
 import weakref
 from collections import deque
 
 import torch
 
 from pinlab.sim.blocks import Use, still_used
+from pinlab.sim.errors import ForkedProcessError
 from pinlab.sim.pages import PAGE, Pages
 from pinlab.sim.platform import current_platform
+from pinlab.sim.queue import StreamQueue
 
 
 class PinnedBlock:
-    """Some locked pages. `memory` is the device's own view: it does not keep the block in use."""
+    """Some locked pages. `memory` is the device's own view: it does not keep the block in use.
 
-    __slots__ = ("generation", "memory", "pages", "uses")
+    `users` are the streams on which the allocator knows of a copy since the block was handed out.
+    """
 
-    def __init__(self, size: int, generation: int) -> None:
+    __slots__ = ("memory", "pages", "users")
+
+    def __init__(self, size: int) -> None:
         self.pages = Pages(size)
-        self.generation = generation
         self.memory = torch.frombuffer(self.pages.mapping, dtype=torch.uint8)
-        self.uses: list[Use] = []
+        self.users: set[StreamQueue] = set()
 
     def __repr__(self) -> str:
         return f"<pinned block, {self.pages.size} bytes, locked={self.pages.locked}>"
 
 
 class PinnedAllocator:
-    """Hands out pinned blocks by size (powers of two, at least a page), last freed first."""
+    """Hands out pinned blocks by size (powers of two, at least a page), last freed first.
+
+    A block that copies used is free again when its streams have passed what was queued on them at
+    its death: as PyTorch does it, with an event per stream (``ATen/core/CachingHostAllocator.h``).
+    """
 
     def __init__(self) -> None:
-        self.returned: deque[PinnedBlock] = deque()  # filled from finalizers, on any thread
+        self.lock = threading.RLock()
+        self.returned: deque[tuple[PinnedBlock, list[Use]]] = deque()  # from finalizers
         self.free: dict[int, list[PinnedBlock]] = {}
-        self.guarded: list[PinnedBlock] = []
-        self.addresses: list[int] = []  # sorted, for `find`
-        self.blocks: list[PinnedBlock] = []  # in the order of `addresses`
-        self.generation = 0
+        self.guarded: list[tuple[PinnedBlock, list[Use]]] = []
+        self.known: tuple[list[int], list[PinnedBlock]] = ([], [])  # by address, for `find`
         self.fill: int | None = 0xCD
+        self.forked = False
 
     def allocate(
         self, shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype
     ) -> torch.Tensor:
-        """An uninitialised pinned tensor; its bytes hold the recognisable fill."""
+        """An uninitialised pinned tensor; its bytes hold the recognisable fill.
+
+        Without bytes it is an ordinary one, as in PyTorch.
+        """
+        if self.forked:
+            raise ForkedProcessError("no memory can be pinned after fork(); use the 'spawn' method")
         nbytes = _extent(shape, stride) * dtype.itemsize
-        block = self._take(max(PAGE, 1 << max(0, nbytes - 1).bit_length()))
-        if self.fill is not None:
-            block.memory.fill_(self.fill)
-        exporter = block.pages.exporter()
-        weakref.finalize(exporter, self.returned.append, block).atexit = False
-        count = max(1, nbytes // dtype.itemsize)
         with torch.inference_mode(False):
-            return torch.frombuffer(exporter, dtype=dtype, count=count).as_strided(shape, stride)
+            if not nbytes:
+                return torch.empty_strided(shape, stride, dtype=dtype, device="cpu")
+            block = self._take(max(PAGE, 1 << (nbytes - 1).bit_length()))
+            if self.fill is not None:
+                block.memory.fill_(self.fill)
+            exporter = block.pages.exporter()
+            weakref.finalize(exporter, self._give_back, block).atexit = False
+            items = torch.frombuffer(exporter, dtype=dtype, count=nbytes // dtype.itemsize)
+            return items.as_strided(shape, stride)
 
     def _take(self, size: int) -> PinnedBlock:
-        self._collect()
-        blocks = self.free.get(size)
-        if blocks:
-            return blocks.pop()
-        block = PinnedBlock(size, self.generation)
-        at = bisect.bisect(self.addresses, block.pages.address)
-        self.addresses.insert(at, block.pages.address)
-        self.blocks.insert(at, block)
-        return block
+        with self.lock:
+            self._collect()
+            blocks = self.free.get(size)
+            if blocks:
+                return blocks.pop()
+            block = PinnedBlock(size)
+            addresses, known = self.known
+            at = bisect.bisect(addresses, block.pages.address)
+            self.known = (  # replaced whole: `find` reads it without the lock
+                [*addresses[:at], block.pages.address, *addresses[at:]],
+                [*known[:at], block, *known[at:]],
+            )
+            return block
+
+    def _give_back(self, block: PinnedBlock) -> None:
+        """The last tensor is gone. A finalizer: on any thread, at any time, without the lock."""
+        uses = [(user, user.submitted) for user in block.users]
+        block.users.clear()
+        self.returned.append((block, uses))
 
     def _collect(self) -> None:
+        waiting, self.guarded = self.guarded, []
         while self.returned:
-            self.guarded.append(self.returned.popleft())
-        waiting = []
-        for block in self.guarded:
-            if still_used(block.uses):
-                waiting.append(block)
+            waiting.append(self.returned.popleft())
+        for block, uses in waiting:
+            if still_used(uses):
+                self.guarded.append((block, uses))
             else:
-                block.uses.clear()
                 self.free.setdefault(block.pages.size, []).append(block)
-        self.guarded = waiting
+
+    def in_use(self) -> list[PinnedBlock]:
+        """The blocks that live tensors hold."""
+        with self.lock:
+            self._collect()
+            idle = {id(block) for blocks in self.free.values() for block in blocks}
+            idle |= {id(block) for block, _ in self.guarded}
+            return [block for block in self.known[1] if id(block) not in idle]
 
     def find(self, address: int) -> PinnedBlock | None:
         """The block that holds `address`, if it is pinned memory."""
-        at = bisect.bisect(self.addresses, address) - 1
-        if at >= 0:
-            block = self.blocks[at]
-            if address < block.pages.address + block.pages.size:
-                return block
+        addresses, known = self.known
+        at = bisect.bisect(addresses, address) - 1
+        if at >= 0 and address < known[at].pages.address + known[at].pages.size:
+            return known[at]
         return None
 
     def is_pinned(self, tensor: torch.Tensor) -> bool:
-        """Whether a CPU tensor's bytes are pinned; a view of pinned memory is."""
-        return bool(self.addresses) and self.find(tensor.data_ptr()) is not None
+        """Whether a CPU tensor's storage is pinned; a view of pinned memory is, even an empty one.
+
+        PyTorch asks CUDA about the storage's base address too (``is_pinned`` in ``Memory.cpp``).
+        """
+        if not self.known[0] or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+            return False
+        return self.find(tensor.untyped_storage().data_ptr()) is not None
 
     def tracked_block(self, tensor: torch.Tensor) -> PinnedBlock | None:
         """The block that this platform's allocator recognises as the tensor's, if any."""
@@ -113,14 +149,19 @@ class PinnedAllocator:
         offset, odd = divmod(tensor.data_ptr() - block.pages.address, tensor.dtype.itemsize)
         if odd:
             return tensor  # not aligned to its own items: no such view exists
-        typed = block.memory.view(tensor.dtype)
-        return typed.as_strided(tensor.shape, tensor.stride(), offset)
+        view = block.memory.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), offset)
+        if tensor.is_conj():
+            torch._C._set_conj(view, True)
+        if tensor.is_neg():
+            torch._C._set_neg(view, True)
+        return view
 
     def reset(self) -> None:
         """Forget uses recorded on streams that a reset has emptied, and what was freed."""
-        for block in self.blocks:
-            block.uses.clear()
-        self._collect()
+        with self.lock:
+            for block in self.known[1]:
+                block.users.clear()
+            self._collect()
 
 
 def _extent(shape: torch.Size, stride: tuple[int, ...]) -> int:

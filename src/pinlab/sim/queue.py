@@ -6,8 +6,9 @@ import threading
 import time
 from collections import deque
 
-from pinlab.sim.operation import Operation, Work
+from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.place import Place
+from pinlab.sim.quiet import quiet
 
 
 class Ticket:
@@ -49,9 +50,11 @@ class StreamQueue:
     __slots__ = (
         "completed",
         "index",
+        "listed",
         "pending",
         "priority",
         "prologue",
+        "runner",
         "running",
         "submitted",
         "wake",
@@ -62,8 +65,10 @@ class StreamQueue:
         self.index = index
         self.priority = priority
         self.pending: deque[Operation] = deque()
-        self.prologue: list[Work] | None = None
+        self.prologue: list[Fill] | None = None
         self.running: Operation | None = None
+        self.runner = 0  # the thread that runs it
+        self.listed = True  # among the device's streams; False after a reset, until used again
         self.submitted = 0
         self.completed = 0
         self.worker: threading.Thread | None = None
@@ -79,11 +84,20 @@ class StreamQueue:
         """Whether everything submitted is done."""
         return self.completed >= self.submitted
 
+    def start(self) -> Operation:
+        """Mark the head as running, on the calling thread."""
+        self.running = self.pending[0]
+        self.runner = threading.get_ident()
+        return self.running
+
     def pass_marks(self) -> bool:
         """Pop the marks at the head that are open; whether any was."""
         moved = False
         while self.pending and self.pending[0].work is None:
             mark = self.pending[0]
+            if mark.prologue:
+                do_fills(mark.prologue)
+                mark.prologue = None
             if not _is_open(mark):
                 break
             self.pop()
@@ -92,18 +106,46 @@ class StreamQueue:
 
     def pop(self) -> Operation:
         """Take the head off, done."""
-        head = self.pending.popleft()
+        head = self.pending[0]
         head.done = True
         self.completed = head.seq
+        self.pending.popleft()
+        self.running = None
+        if not self.pending and self.prologue:  # no next entry that would do them
+            fills, self.prologue = self.prologue, None
+            do_fills(fills)
         return head
+
+    def clear(self) -> None:
+        """Forget the entries that do not run just now; open the gates and events among them."""
+        keep = [entry for entry in self.pending if entry is self.running]
+        for entry in self.pending:
+            if isinstance(entry.guard, HoldMark):
+                entry.guard.released = True
+            elif isinstance(entry.guard, Ticket) and entry.kind == "record":
+                entry.guard.done = True
+                entry.guard.time = time.perf_counter()
+        self.pending = deque(keep)
+        self.prologue = None
+        if not keep:
+            self.completed = self.submitted
 
     def __repr__(self) -> str:
         return f"<stream {self.index}: {len(self.pending)} pending, {self.completed} done>"
 
 
+def do_fills(fills: list[Fill]) -> None:
+    """Fill recycled blocks with the recognisable byte."""
+    with quiet():
+        for block, byte in fills:
+            block.fill_(byte)
+
+
 def _is_open(mark: Operation) -> bool:
     guard = mark.guard
     if isinstance(guard, HoldMark):
+        if guard.released:
+            mark.ended = time.perf_counter()
         return guard.released
     assert isinstance(guard, Ticket)
     if mark.kind == "record":

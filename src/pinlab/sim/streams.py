@@ -32,7 +32,6 @@ class Stream:
     def __init__(self, device: Any = None, priority: int = 0, queue: StreamQueue | None = None):
         check_device(device)
         self.queue = queue if queue is not None else _from_pool(min(0, max(-1, priority)))
-        self._outer: list[StreamQueue | None] = []
 
     @property
     def device(self) -> torch.device:
@@ -75,12 +74,12 @@ class Stream:
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
-        self._outer.append(getattr(_local, "current", None))
+        _outer().append(getattr(_local, "current", None))
         _local.current = self.queue
         return self
 
     def __exit__(self, *_: object) -> None:
-        _local.current = self._outer.pop()
+        _local.current = _outer().pop()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.queue is self.queue
@@ -89,7 +88,8 @@ class Stream:
         return hash(self.queue)
 
     def __repr__(self) -> str:
-        waiting = sum(op.work is not None for op in self.queue.pending)
+        with accelerator().lock:
+            waiting = sum(op.work is not None for op in self.queue.pending)
         return f"<pinlab.sim.Stream {self.stream_id}, {waiting} pending>"
 
 
@@ -114,51 +114,54 @@ class Event:
     def record(self, stream: Stream | None = None) -> None:
         """Mark the end of what is queued on `stream` (the current one if None) now."""
         queue = (stream if stream is not None else current_stream()).queue
-        self.ticket = ticket = Ticket(queue)
         mark = Operation("record", "record", queue, None)
-        mark.guard = ticket
+        mark.guard = ticket = Ticket(queue)
         accelerator().submit(mark)
+        self.ticket = ticket
 
     def wait(self, stream: Stream | None = None) -> None:
         """Make `stream` (the current one if None) wait for the latest recording."""
         queue = (stream if stream is not None else current_stream()).queue
-        if self.ticket is None:
+        ticket = self.ticket
+        if ticket is None:
             return
         mark = Operation("wait", "wait", queue, None)
-        mark.guard = self.ticket
+        mark.guard = ticket
         accelerator().submit(mark)
 
     def query(self) -> bool:
         """Whether the latest recording was reached. Does not wait."""
-        if self.ticket is None:
-            return True
-        return _poll(self.ticket.stream, self.ticket.seq)
+        ticket = self.ticket
+        return ticket is None or _poll(ticket.stream, ticket.seq)
 
     def synchronize(self) -> None:
         """Return when the latest recording was reached."""
-        if self.ticket is not None:
-            accelerator().wait([(self.ticket.stream, self.ticket.seq)])
+        ticket = self.ticket
+        if ticket is not None:
+            accelerator().wait([(ticket.stream, ticket.seq)])
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between the two recordings, in this machine's time.
 
         Raises:
-            RuntimeError: if timing was not enabled, or one of the two is not complete.
+            ValueError: if timing was not enabled, or one of the two was not recorded.
+            RuntimeError: if one of the two is not complete.
         """
         if not (self.enable_timing and end_event.enable_timing):
-            raise RuntimeError("both events must be created with enable_timing=True")
+            raise ValueError("both events must be created with enable_timing=True")
         first, last = self.ticket, end_event.ticket
         if first is None or last is None:
-            raise RuntimeError("both events must be recorded before calling elapsed_time")
+            raise ValueError("both events must be recorded before calling elapsed_time")
         if not (self.query() and end_event.query()):
             raise RuntimeError("both events must be completed before calling elapsed_time")
         return (last.time - first.time) * 1e3
 
     def __repr__(self) -> str:
-        if self.ticket is None:
+        ticket = self.ticket
+        if ticket is None:
             return "<pinlab.sim.Event, not recorded>"
-        state = "reached" if self.ticket.done else "pending"
-        return f"<pinlab.sim.Event on stream {self.ticket.stream.index}, {state}>"
+        state = "reached" if ticket.done else "pending"
+        return f"<pinlab.sim.Event on stream {ticket.stream.index}, {state}>"
 
 
 def check_device(device: Any) -> None:
@@ -210,6 +213,7 @@ def synchronize(device: Any = None) -> None:
     """Return when all streams are done with what is queued now."""
     check_device(device)
     device_ = accelerator()
+    device_.check_process()
     with device_.lock:
         device_.wait(device_.everything())
 
@@ -234,10 +238,21 @@ def _from_pool(priority: int) -> StreamQueue:
 
 def _poll(queue: StreamQueue, seq: int) -> bool:
     device = accelerator()
+    device.check_process()
     with device.lock:
         device.mode.polled(device, (queue, seq))
         done = queue.completed >= seq
-        if done:
-            for observer in device.observers:
-                observer.waited([(queue, seq)])
-        return done
+        if not done:
+            device.check_poll((queue, seq))
+            return False
+        for observer in device.observers:
+            observer.waited([(queue, seq)])
+        return True
+
+
+def _outer() -> list[StreamQueue | None]:
+    """The streams that this thread goes back to at the end of its ``with`` blocks."""
+    if not hasattr(_local, "outer"):
+        _local.outer = []
+    found: list[StreamQueue | None] = _local.outer
+    return found
