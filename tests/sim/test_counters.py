@@ -12,6 +12,7 @@ import torch
 from pinlab import sim
 from pinlab.sim import counters
 from pinlab.sim.counters import Reading, is_locked, lock_limit, locked_bytes, minor_faults
+from pinlab.sim.pinned import PinnedBlock
 from pinlab.sim.state import host_memory
 
 MiB = 1 << 20
@@ -37,15 +38,20 @@ def test_a_reading_is_written_as_a_number_with_its_unit_or_as_the_reason() -> No
     assert repr(Reading(None, "bytes", "no /proc")) == "not readable (no /proc)"
 
 
+def blocks() -> list[PinnedBlock]:
+    """Every block that the allocator has ever made."""
+    return host_memory.known[1]
+
+
 @linux
 def test_locked_bytes_move_by_the_block_of_a_new_pinned_tensor_and_not_by_its_clone() -> None:
     before = locked_bytes()
     kept = [torch.zeros(3 * MiB // 4, dtype=torch.uint8, pin_memory=True) for _ in range(2)]
     moved = locked_bytes() - before
-    blocks = {host_memory.find(t.data_ptr()) for t in kept}
+    holding = {host_memory.find(t.data_ptr()) for t in kept}
     # A block may come from the cache, locked before; a new one is a power of two in size.
     assert moved.value in ([0, MiB, 2 * MiB] if is_locked(kept[0]) else [0])
-    assert {b.pages.size for b in blocks if b is not None} == {MiB}
+    assert {b.pages.size for b in holding if b is not None} == {MiB}
     after = locked_bytes()
     copies = [t.clone() for t in kept]
     assert (locked_bytes() - after).value == 0
@@ -54,12 +60,10 @@ def test_locked_bytes_move_by_the_block_of_a_new_pinned_tensor_and_not_by_its_cl
 
 @linux
 def test_locked_bytes_agree_with_the_allocators_own_account() -> None:
-    sizes = {(b.pages.address, b.pages.size) for b in host_memory.blocks if b.pages.locked}
-    before, known = locked_bytes().value, sum(size for _, size in sizes)
+    before, known = locked_bytes(), sum(b.pages.size for b in blocks() if b.pages.locked)
     fresh = torch.empty(2 * MiB, dtype=torch.uint8, pin_memory=True)
-    now = sum(b.pages.size for b in host_memory.blocks if b.pages.locked)
-    assert before is not None
-    assert locked_bytes().value == before + now - known
+    now = sum(b.pages.size for b in blocks() if b.pages.locked)
+    assert (locked_bytes() - before).value == now - known
     del fresh
 
 
@@ -94,7 +98,7 @@ def test_a_view_of_locked_memory_is_locked_and_ordinary_memory_is_not() -> None:
 
 def test_a_refused_lock_is_told_apart_from_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinlab.sim.pages._lock", lambda address, size: False)
-    size = 1 + max(b.pages.size for b in host_memory.blocks) if host_memory.blocks else MiB
+    size = 1 + max((b.pages.size for b in blocks()), default=MiB)
     before = locked_bytes()
     row = torch.empty(size, dtype=torch.uint8, pin_memory=True)  # larger than any cached block
     assert row.is_pinned()

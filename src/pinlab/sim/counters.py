@@ -114,7 +114,9 @@ def is_locked(tensor: torch.Tensor) -> bool:
     >>> is_locked(torch.zeros(4))
     False
     """
-    block = host_memory.find(tensor.data_ptr()) if tensor.device.type == "cpu" else None
+    if tensor.device.type != "cpu":
+        return False
+    block = host_memory.find(tensor.untyped_storage().data_ptr())
     return block is not None and block.pages.locked
 
 

@@ -73,7 +73,7 @@ class PinnedAllocator:
             exporter = block.pages.exporter()
             weakref.finalize(exporter, self._give_back, block).atexit = False
             items = torch.frombuffer(exporter, dtype=dtype, count=nbytes // dtype.itemsize)
-            return items.as_strided(shape, stride)
+            return items.as_strided_(shape, stride)  # in place: as in PyTorch, no view of another
 
     def _take(self, size: int) -> PinnedBlock:
         with self.lock:
