@@ -1,0 +1,93 @@
+"""Running the program once: a clean device, the schedule's mode, the tracer, the value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from pinlab import sim
+from pinlab.schedules.checkpoint import Checkpoint
+from pinlab.schedules.execution import Execution, ScheduleError
+from pinlab.schedules.schedule import Schedule
+from pinlab.schedules.tracer import Scope, Tracer
+from pinlab.schedules.values import Blocked, Outcome, Raised, detach_host
+from pinlab.sim.state import accelerator
+
+OnPosition = Callable[[Execution, FrameType | None], None]
+
+
+class Runner:
+    """Runs one program under many schedules; a context that leaves the device clean.
+
+    Args:
+        program: the host program. scope: whose lines count.
+        checkpoint: memory to put back before each run.
+        pieces: parts of a copy. granularity: "line" or "opcode".
+    """
+
+    def __init__(
+        self,
+        program: Callable[[], Any],
+        scope: Scope,
+        checkpoint: Checkpoint,
+        pieces: int = 1,
+        granularity: str = "line",
+    ) -> None:
+        self.program = program
+        self.scope = scope
+        self.checkpoint = checkpoint
+        self.pieces = pieces
+        self.granularity = granularity
+
+    def __enter__(self) -> Runner:
+        device = accelerator()
+        if device.mode.exclusive:
+            raise sim.SimError("explore and replay cannot be used inside an explored program")
+        device.quiesce()
+        self.outer = device.mode
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        device = accelerator()
+        sim.reset()
+        device.mode = self.outer
+        self.checkpoint.restore()
+
+    def run(
+        self, schedule: Schedule, find: bool, on_position: OnPosition | None = None
+    ) -> tuple[Outcome, Execution]:
+        """The outcome under `schedule`, and the execution with what it noticed."""
+        execution = Execution(schedule, self.scope, self.pieces, find)
+        execution.on_position = on_position
+        return self._run(execution), execution
+
+    def run_at_submission(self) -> Outcome:
+        """The outcome if every operation runs as soon as it is queued."""
+        execution = Execution(Schedule(), self.scope, self.pieces, find=False)
+        execution.at_submission = True
+        return self._run(execution)
+
+    def _run(self, execution: Execution) -> Outcome:
+        device = accelerator()
+        sim.reset()
+        self.checkpoint.restore()
+        device.mode = execution
+        execution.device = device
+        tracer = Tracer(
+            self.scope,
+            execution.before_line,
+            execution.after_return,
+            opcodes=self.granularity == "opcode",
+        )
+        try:
+            value = detach_host(tracer.run(self.program))
+            execution.look()
+            device.wait(device.everything())
+        except (ScheduleError, KeyboardInterrupt):
+            raise
+        except sim.HeldStreamError as error:
+            value = Blocked(str(error.place or "an unknown line"))
+        except Exception as error:
+            value = Raised(error)
+        return Outcome(value)

@@ -1,0 +1,111 @@
+"""The host, line by line: calls back before each line of the code that counts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+import pinlab
+
+_HERE = os.path.dirname(pinlab.__file__) + os.sep
+_ALWAYS = tuple(_HERE + room + os.sep for room in ("serving", "casebook"))
+
+
+class Scope:
+    """Which code counts as "the host's lines".
+
+    The program's file and its caller's (all cells, in a notebook), `pinlab.serving` and
+    `pinlab.casebook`, and what `trace` adds: functions or modules.
+    """
+
+    def __init__(self, program: Callable[..., Any], caller: FrameType | None, trace: Iterable[Any]):
+        self.files = {_code_of(program).co_filename}
+        if caller is not None:
+            self.files.add(caller.f_code.co_filename)
+        self.codes: dict[CodeType, bool] = {}
+        for extra in trace:
+            if isinstance(extra, ModuleType):
+                self.files.add(str(extra.__file__))
+            else:
+                self.codes[_code_of(extra)] = True
+        self.cells = any(_is_cell(name) for name in self.files)
+
+    def counts(self, code: CodeType) -> bool:
+        """Whether lines of `code` are host steps."""
+        known = self.codes.get(code)
+        if known is None:
+            name = code.co_filename
+            known = (
+                name in self.files or name.startswith(_ALWAYS) or (self.cells and _is_cell(name))
+            )
+            self.codes[code] = known
+        return known
+
+
+def _code_of(function: Any) -> CodeType:
+    """The code of a function, method, partial or callable object."""
+    for step in ("func", "__wrapped__", "__func__"):
+        if not hasattr(function, "__code__") and hasattr(function, step):
+            return _code_of(getattr(function, step))
+    if not hasattr(function, "__code__"):
+        function = getattr(type(function), "__call__", None)  # noqa: B004 - an object, called
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        raise TypeError(f"{function!r} has no Python code that could be traced")
+    return code
+
+
+def _is_cell(filename: str) -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return filename in getattr(getattr(shell, "compile", None), "_filename_map", {})
+
+
+class Tracer:
+    """Runs a function under `sys.settrace` and puts the previous tracer back.
+
+    Args:
+        scope: the code whose lines count.
+        before_line: called with the frame before each line (each opcode, if `opcodes`).
+        after_return: called when a function of the scope returns into a line that goes on.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        before_line: Callable[[FrameType], None],
+        after_return: Callable[[FrameType], None],
+        opcodes: bool = False,
+    ) -> None:
+        self.scope = scope
+        self.before_line = before_line
+        self.after_return = after_return
+        self.event = "opcode" if opcodes else "line"
+        self.root: FrameType | None = None
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call `function` and return its value."""
+        outer = sys.gettrace()
+        sys.settrace(self._call)
+        try:
+            return function()
+        finally:
+            sys.settrace(outer)
+
+    def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not self.scope.counts(frame.f_code):
+            return None
+        if self.root is None:
+            self.root = frame
+        if self.event == "opcode":
+            frame.f_trace_opcodes = True
+        return self._local
+
+    def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == self.event:
+            self.before_line(frame)
+        elif event == "return" and frame is not self.root:
+            self.after_return(frame)
+        return self._local

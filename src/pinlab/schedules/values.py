@@ -1,0 +1,168 @@
+"""What a program returned, in a form that can be compared and hashed: type, dtype, shape, bytes."""
+
+from __future__ import annotations
+
+import dataclasses
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from pinlab.sim import SimTensor
+
+
+class Raised:
+    """The outcome of a schedule in which the program raised an exception.
+
+    >>> Raised(ValueError("row 3"))
+    Raised(ValueError, 'row 3')
+    """
+
+    def __init__(self, error: BaseException | type[BaseException], message: str = "") -> None:
+        self.type = error if isinstance(error, type) else type(error)
+        self.message = message if isinstance(error, type) else str(error)
+
+    def __repr__(self) -> str:
+        return f"Raised({self.type.__name__}, {self.message!r})"
+
+
+class Blocked:
+    """The outcome of a schedule in which the host waits for a stream that it holds itself."""
+
+    def __init__(self, hold: str) -> None:
+        self.hold = hold
+
+    def __repr__(self) -> str:
+        return f"Blocked(by the hold at {self.hold})"
+
+
+class Outcome:
+    """One distinct value. Equal means: same type, dtype, shape and bytes; NaN equals NaN.
+
+    >>> Outcome([1, 2]) == [1, 2], Outcome(1) == 1.0, Outcome(float("nan")) == float("nan")
+    (True, False, True)
+    """
+
+    __slots__ = ("_hash", "key", "value")
+
+    def __init__(self, value: Any, key: Any = None) -> None:
+        self.value = value
+        self.key = freeze(value) if key is None else key
+        self._hash = hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Outcome):
+            return bool(self.key == other.key)
+        return bool(self.key == freeze(other))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Outcomes(dict[Outcome, list[Any]]):
+    """Outcomes and their schedules; look one up by the plain value."""
+
+    def __getitem__(self, value: Any) -> list[Any]:
+        return super().__getitem__(as_outcome(value))
+
+    def __contains__(self, value: object) -> bool:
+        return super().__contains__(as_outcome(value))
+
+    def values_seen(self) -> Iterator[Any]:
+        """The plain values, most frequent first."""
+        return (outcome.value for outcome in self)
+
+
+def as_outcome(value: Any) -> Outcome:
+    """`value` itself if it is an outcome already."""
+    return value if isinstance(value, Outcome) else Outcome(value)
+
+
+def freeze(value: Any) -> Any:
+    """A hashable key that is equal exactly for equal outcomes.
+
+    Raises:
+        TypeError: for an object whose content is unknown; return tensors, arrays, numbers, strings,
+            dataclasses or containers of them.
+    """
+    if isinstance(value, float):
+        return "float", struct.pack("<d", value) if value == value else b"nan"
+    if value is None or isinstance(value, (bool, int, str, bytes, complex)):
+        return type(value).__name__, value
+    if isinstance(value, torch.Tensor):
+        return _tensor(value)
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        return type(value).__name__, str(array.dtype), array.shape, _nan_free(array).tobytes()
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, tuple(freeze(item) for item in value)
+    if isinstance(value, Mapping):
+        return type(value).__name__, tuple((freeze(k), freeze(v)) for k, v in value.items())
+    return _other(value)
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, (set, frozenset)):
+        return type(value).__name__, frozenset(freeze(item) for item in value)
+    if isinstance(value, Raised):
+        return "raised", value.type.__name__, value.message
+    if isinstance(value, Blocked):
+        return "blocked", value.hold
+    if isinstance(value, (torch.dtype, torch.device)):
+        return type(value).__name__, str(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return type(value).__name__, tuple(freeze(getattr(value, f.name)) for f in fields)
+    raise TypeError(
+        f"cannot compare outcomes of type {type(value).__name__}: return tensors, arrays, numbers, "
+        "strings, dataclasses, or lists, tuples and dicts of them"
+    )
+
+
+def _tensor(value: torch.Tensor) -> Any:
+    plain = value.detach()
+    host = plain._inner if isinstance(plain, SimTensor) else plain
+    dense = host.contiguous().resolve_conj().resolve_neg()
+    if dense.is_floating_point():
+        dense = torch.where(dense.isnan(), torch.full_like(dense, float("nan")), dense)
+    raw = dense.view(torch.uint8) if dense.dim() else dense.reshape(1).view(torch.uint8)
+    return "tensor", value.device.type, str(value.dtype), tuple(value.shape), raw.numpy().tobytes()
+
+
+def _nan_free(array: Any) -> Any:
+    """Every NaN replaced by the one usual NaN: their payload bits carry no meaning."""
+    if array.dtype.kind == "f":
+        return np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return array
+
+
+def detach_host(value: Any) -> Any:
+    """A copy of the host bytes in `value`, taken now, before late downloads change them."""
+    if isinstance(value, SimTensor):
+        return value
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, list):
+        return [detach_host(item) for item in value]
+    if isinstance(value, tuple):
+        parts = [detach_host(item) for item in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, dict):
+        return {name: detach_host(item) for name, item in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.replace(
+            value,
+            **{
+                f.name: detach_host(getattr(value, f.name))
+                for f in dataclasses.fields(value)
+                if f.init
+            },
+        )
+    return value
