@@ -58,9 +58,10 @@ def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> 
     operation = _transfer("upload", target._inner, bytes_read_late)
     operation.device_writes = (target._inner,)
     operation.host_reads = () if staged else (bytes_read_late,)
+    operation.waited = not non_blocking
     device.submit(operation)
     _track(source, operation)
-    if not non_blocking:
+    if operation.waited:
         device.wait([(stream, operation.seq)])
 
 
@@ -92,10 +93,11 @@ def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -
     operation = _transfer("download", landing, source._inner)
     operation.device_reads = (source._inner,)
     operation.host_writes = (landing,)
+    blocks = not pinned and current_platform().pageable_downloads_block
+    operation.waited = blocks or not non_blocking
     device.submit(operation)
     _track(target, operation)
-    blocks = not pinned and current_platform().pageable_downloads_block
-    if blocks or not non_blocking:
+    if operation.waited:
         device.wait([(stream, operation.seq)])
 
 
