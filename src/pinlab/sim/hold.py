@@ -43,10 +43,7 @@ def hold(
     >>> there.tolist()
     [0, 0]
     """
-    if not timeout > 0:
-        raise ValueError(f"timeout={timeout} s; it must be above 0")
-    if release_after is not None and not 0 <= release_after <= timeout:
-        raise ValueError(f"release_after={release_after} s; it must be from 0 to timeout={timeout}")
+    check_times(timeout, release_after)
     device = accelerator()
     if warmup is not None:
         warmup()
@@ -66,6 +63,14 @@ def hold(
         if timer is not None:
             timer.cancel()
         device.release(gate)
+
+
+def check_times(timeout: float, release_after: float | None) -> None:
+    """Refuse a `timeout` that is not above 0 and a `release_after` beyond it."""
+    if not timeout > 0:
+        raise ValueError(f"timeout={timeout} s; it must be above 0")
+    if release_after is not None and not 0 <= release_after <= timeout:
+        raise ValueError(f"release_after={release_after} s; it must be from 0 to timeout={timeout}")
 
 
 def _start_timer(action: Callable[[], object], seconds: float | None) -> threading.Timer | None:

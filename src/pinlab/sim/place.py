@@ -13,7 +13,8 @@ import torch
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _SIM = os.path.dirname(__file__) + os.sep
-_PLUMBING = (os.path.join(os.path.dirname(_SIM[:-1]), "device.py"), contextlib.__file__)
+_HOLDS = tuple(os.path.join(_SIM, os.pardir, "device", name) for name in ("hold.py", "gate.py"))
+_PLUMBING = (contextlib.__file__, *map(os.path.normpath, _HOLDS))
 _internal: dict[str, bool] = {}  # file name -> is it torch's or ours? (asked for every operation)
 
 

@@ -27,6 +27,7 @@ class HoldMark:
     """A closed gate in a stream, opened by ``released = True`` (see ``Accelerator.release``)."""
 
     __slots__ = ("deadline", "owner", "place", "released", "stream", "timed")
+    method = "a gate in the simulated queue"
 
     def __init__(self, stream: StreamQueue, place: Place, deadline: float, timed: bool) -> None:
         self.stream = stream
