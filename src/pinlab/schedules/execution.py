@@ -18,12 +18,13 @@ from typing import Any
 from pinlab.schedules.bytecode import rest_is_harmless
 from pinlab.schedules.history import Alternative, History, Queued
 from pinlab.schedules.schedule import Position, Schedule
+from pinlab.schedules.steps import Step, device_step
 from pinlab.schedules.tracer import Scope
 from pinlab.sim.accelerator import Accelerator, Target
 from pinlab.sim.errors import SimError
 from pinlab.sim.modes import Mode
 from pinlab.sim.operation import Fill, Operation
-from pinlab.sim.place import caller_frame
+from pinlab.sim.place import caller_frame, place_of
 
 PATIENCE = 8  # a query may answer "not yet" so many times in a row before the device moves on
 
@@ -39,6 +40,8 @@ class Execution(Mode):
         alternatives: what else could have run where, and might matter (if `find`).
         trace: lines, submissions and waits in order; two runs that differ here took other paths.
         history: what was queued and what ran, position by position.
+        log: the steps made, with places and names, or None: nobody asked for them.
+        on_position: called at each position, after the schedule's steps there.
     """
 
     name = "explored"
@@ -61,7 +64,9 @@ class Execution(Mode):
         self.at_submission = False  # run everything at once instead
         self.used: set[Position] = set()
         self.thread = threading.get_ident()
+        self.deciding = False
         self.device: Accelerator
+        self.log: list[Step] | None = None
         self.on_position: Callable[[Execution, FrameType | None], None] | None = None
 
     @property
@@ -90,6 +95,15 @@ class Execution(Mode):
         self.within = 0
         self.trace.append(("line", frame.f_code.co_name, frame.f_lineno))
         self._decide(frame, opened=True)
+        if self.log is not None:
+            self.log.append(Step("host", frame.f_code.co_name, self.position, place_of(frame)))
+
+    def returned(self) -> None:
+        """The program returned; its caller is about to read the value."""
+        self.look()
+        self.line += 1
+        self.within = 0
+        self._decide(None, opened=True)
 
     def after_return(self, frame: FrameType) -> None:
         """A function of the scope returned; the rest of the caller's line follows."""
@@ -108,12 +122,14 @@ class Execution(Mode):
         """Run what the schedule wants here, then remember how far the device is."""
         history = self.history
         history.begin(self.position, opened)
-        if self.on_position is not None:
-            self.on_position(self, frame)
+        self.deciding = True
         for stream in self.decisions.get(self.position, ()):
             self.used.add(self.position)
             self.step(stream)
+        self.deciding = False
         history.settled()
+        if self.on_position is not None:
+            self.on_position(self, frame)
         if opened:
             self._downloads_conflict()
 
@@ -189,6 +205,9 @@ class Execution(Mode):
             self.alternatives.add(alternative)
         self.polls = 0
         self.history.moved(queued)
+        if self.log is not None:
+            part, forced = (queued.done, queued.pieces), not self.deciding
+            self.log.append(device_step(operation, self.position, queued.number, *part, forced))
         with self.device.lock:
             if queued.pieces == 1:
                 self.device.run_next(streams[stream])

@@ -22,7 +22,6 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from pinlab import sim
-from pinlab.schedules.checkpoint import Checkpoint
 from pinlab.schedules.counting import count_schedules
 from pinlab.schedules.execution import Execution
 from pinlab.schedules.report import Report
@@ -77,8 +76,8 @@ def explore(
     >>> list(report.outcomes), report.correct, str(report.counterexample)
     ([[5, 40], [5, 7]], False, 'h')
     """
-    _check(program, pieces, granularity, max_schedules)
-    runner = _runner(program, sys._getframe(1), trace, pieces, granularity)
+    check_arguments(program, pieces, granularity, max_schedules)
+    runner = make_runner(program, sys._getframe(1), trace, pieces, granularity)
     wanted = None if expect is UNSET else as_outcome(expect)
     search = _Search(runner, full, max_schedules)
     with runner:
@@ -107,9 +106,9 @@ def replay(
         ScheduleError: if the schedule does not fit the program.
         ValueError: if the token cannot be read.
     """
-    _check(program, pieces, granularity, 1)
+    check_arguments(program, pieces, granularity, 1)
     schedule = token if isinstance(token, Schedule) else Schedule.parse(token)
-    runner = _runner(program, sys._getframe(1), trace, pieces, granularity)
+    runner = make_runner(program, sys._getframe(1), trace, pieces, granularity)
     with runner:
         outcome, execution = runner.run(schedule, find=False)
     execution.check_used()
@@ -206,21 +205,22 @@ def _difference(one: Outcome, first: Execution, two: Outcome, second: Execution)
     return f"the first returned {one}, the second {two}" if one != two else ""
 
 
-def _runner(
+def make_runner(
     program: Callable[[], Any],
     caller: FrameType | None,
     trace: Iterable[Any],
     pieces: int,
     granularity: str,
 ) -> Runner:
+    """What runs `program`; its file and its caller's are the ones whose lines count."""
     if os.environ.get("PINLAB_DEVICE", "sim") == "cuda":
         raise sim.SimError("explore and replay need the simulated device; PINLAB_DEVICE is 'cuda'")
     sim.install()
-    scope = Scope(program, caller, trace)
-    return Runner(program, scope, Checkpoint(), pieces, granularity)
+    return Runner(program, Scope(program, caller, trace), pieces, granularity)
 
 
-def _check(program: Any, pieces: int, granularity: str, max_schedules: int) -> None:
+def check_arguments(program: Any, pieces: int, granularity: str, max_schedules: int) -> None:
+    """Raise the error that names the bad argument, if there is one."""
     if not callable(program):
         raise TypeError(f"program must be a function without arguments, got {program!r}")
     if pieces < 1:

@@ -22,8 +22,11 @@ Alternative = tuple[Position, tuple[int, ...]]  # at this position, step these s
 class Queued:
     """One queued operation, as a run of steps of its stream."""
 
-    def __init__(self, operation: Operation, pieces: int, first: int, position: Position) -> None:
+    def __init__(
+        self, operation: Operation, pieces: int, first: int, position: Position, number: int
+    ) -> None:
         self.operation = operation
+        self.number = number  # in order of submission, over all streams
         self.stream = operation.stream.index
         self.pieces = pieces
         self.first = first  # steps of the stream before it
@@ -128,7 +131,8 @@ class History:
         """Work was queued."""
         stream = operation.stream.index
         self._grow(stream)
-        queued = Queued(operation, pieces, self.lengths[stream], position)
+        number = sum(len(queue) for queue in self.queues)
+        queued = Queued(operation, pieces, self.lengths[stream], position, number)
         queued.needs = list(self._needs.get(stream, ()))
         queued.gates = list(self._gates.get(stream, ()))
         self.queues[stream].append(queued)

@@ -41,7 +41,10 @@ class Report:
         runner: Runner,
     ) -> None:
         ordered = sorted(found.items(), key=lambda pair: -len(pair[1]))
-        self.outcomes = Outcomes((value, sorted(ways, key=_length)) for value, ways in ordered)
+        self.outcomes = Outcomes(
+            (value, [way.of(runner) for way in sorted(ways, key=_length)])
+            for value, ways in ordered
+        )
         self.explored = explored
         self.total = total
         self.complete = complete

@@ -22,7 +22,6 @@ class Runner:
 
     Args:
         program: the host program. scope: whose lines count.
-        checkpoint: memory to put back before each run.
         pieces: parts of a copy. granularity: "line" or "opcode".
     """
 
@@ -30,13 +29,11 @@ class Runner:
         self,
         program: Callable[[], Any],
         scope: Scope,
-        checkpoint: Checkpoint,
         pieces: int = 1,
         granularity: str = "line",
     ) -> None:
         self.program = program
         self.scope = scope
-        self.checkpoint = checkpoint
         self.pieces = pieces
         self.granularity = granularity
 
@@ -46,6 +43,7 @@ class Runner:
             raise sim.SimError("explore and replay cannot be used inside an explored program")
         device.quiesce()
         self.outer = device.mode
+        self.checkpoint = Checkpoint()  # memory to put back before each run
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,13 +51,19 @@ class Runner:
         sim.reset()
         device.mode = self.outer
         self.checkpoint.restore()
+        del self.checkpoint
 
     def run(
-        self, schedule: Schedule, find: bool, on_position: OnPosition | None = None
+        self,
+        schedule: Schedule,
+        find: bool,
+        on_position: OnPosition | None = None,
+        log: bool = False,
     ) -> tuple[Outcome, Execution]:
         """The outcome under `schedule`, and the execution with what it noticed."""
         execution = Execution(schedule, self.scope, self.pieces, find)
         execution.on_position = on_position
+        execution.log = [] if log else None
         return self._run(execution), execution
 
     def run_at_submission(self) -> Outcome:
@@ -81,8 +85,9 @@ class Runner:
             opcodes=self.granularity == "opcode",
         )
         try:
-            value = detach_host(tracer.run(self.program))
-            execution.look()
+            returned = tracer.run(self.program)
+            execution.returned()
+            value = detach_host(returned)
             device.wait(device.everything())
         except (ScheduleError, KeyboardInterrupt):
             raise

@@ -10,8 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pinlab.schedules.run import Runner
+    from pinlab.schedules.steps import Step
 
 Position = tuple[int, int]  # (host lines passed, submissions or returns seen since the last one)
 Plan = tuple[tuple[Position, tuple[int, ...]], ...]  # where to run which streams, in order
@@ -25,6 +30,7 @@ class Schedule:
 
     Attributes:
         plan: for each position at which device work runs, the streams to step, in order.
+        runner: what runs the program it belongs to, where that is known; not compared.
 
     >>> Schedule((((12, 0), (0, 0)), ((43, 0), (0,))))
     h12.d2.h31.d1
@@ -33,6 +39,7 @@ class Schedule:
     """
 
     plan: Plan = ()
+    runner: Runner | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, token: str) -> Schedule:
@@ -65,7 +72,26 @@ class Schedule:
     def with_steps(self, position: Position, streams: Iterable[int]) -> Schedule:
         """This schedule up to `position`, then these streams, then as late as possible."""
         before = [entry for entry in self.plan if entry[0] < position]
-        return Schedule((*before, (position, tuple(streams))))
+        return Schedule((*before, (position, tuple(streams))), self.runner)
+
+    def of(self, runner: Runner) -> Schedule:
+        """The same schedule, knowing its program."""
+        return replace(self, runner=runner)
+
+    def steps_taken(self) -> list[Step]:
+        """Every host line and device step of this schedule in order; runs the program once.
+
+        Raises:
+            ValueError: for a schedule that was read from a token, so without a program.
+        """
+        if self.runner is None:
+            raise ValueError(
+                f"schedule {self} has no program: take it from a report, or use Prefix(program)"
+            )
+        with self.runner:
+            _, execution = self.runner.run(self, find=False, log=True)
+        execution.check_used()
+        return execution.log or []
 
     def _parts(self) -> Iterator[str]:
         line = within = 0
