@@ -50,7 +50,7 @@ def hold(
             device a wait of another thread gives up then, with an error.
         release_after: release the stream after so many seconds, at most `timeout`, although the
             block goes on.
-        warmup: called once before, with the stream not held: first runs may wait.
+        warmup: called once before, with the stream not held, and waited for: first runs may wait.
 
     Raises:
         HeldStreamError: on the simulated device, for a wait that only the end of the block could

@@ -28,7 +28,7 @@ def hold(
         timeout: seconds after which a wait of another thread gives up with an error.
         release_after: open the gate after so many seconds, although the block goes on. Then this
             thread may wait for the stream.
-        warmup: called once before, with the stream not held, as first runs may wait on CUDA.
+        warmup: called once before, and waited for, as first runs may wait on CUDA.
 
     Raises:
         HeldStreamError: within the block, for a wait that only the end of the block could end.
@@ -47,6 +47,7 @@ def hold(
     device = accelerator()
     if warmup is not None:
         warmup()
+        device.wait(device.everything())  # nothing of it shall still run while the stream is held
     queue = (stream if stream is not None else current_stream()).queue
     deadline = time.monotonic() + timeout
     gate = HoldMark(queue, caller_place(), deadline, release_after is not None)
