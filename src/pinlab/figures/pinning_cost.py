@@ -65,7 +65,7 @@ def pinning_cost_twin(costs: Iterable[Cost]) -> list[str]:
     ]
     wide = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
-        "pinning cost: median time of one go, page faults in it",
+        "pinning cost: shortest time of one go, page faults in it",
         *(
             "  " + "  ".join([row[0].ljust(wide[0]), *map(str.rjust, row[1:], wide[1:])])
             for row in rows

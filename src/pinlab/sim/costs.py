@@ -17,7 +17,7 @@ class Cost:
     Attributes:
         way: what was done, in a few words, e.g. ``"pinned, new"``.
         nbytes: the size asked for.
-        seconds: median time of one go.
+        seconds: shortest time of one go; what is longer was held up by something else.
         faults: median of the minor page faults of one go; None where the system has no count.
     """
 
@@ -34,7 +34,7 @@ class Cost:
 def measure(
     way: str, nbytes: int, make: Callable[[], object], repeats: int = 5, keep: bool = True
 ) -> Cost:
-    """Run `make` a few times and take medians.
+    """Run `make` a few times; take the shortest time and the median count of faults.
 
     Args:
         way: a name for the result.
@@ -64,4 +64,4 @@ def measure(
         del result
     counted = [count for count in faults if count is not None]
     typical = round(statistics.median(counted)) if counted else None
-    return Cost(way, nbytes, statistics.median(seconds), typical)
+    return Cost(way, nbytes, min(seconds), typical)

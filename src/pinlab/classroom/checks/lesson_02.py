@@ -1,7 +1,7 @@
-"""Checks of lesson 02, pinned memory: foresee a late read, repair a batch, price a buffer.
+"""Checks of lesson 02, pinned memory: foresee a late read, price a buffer, repair a batch.
 
-The first two are graded by what arrives on the device. An upload and one host write have two
-schedules: the copy runs before the write, or after it. A held stream makes the second one happen.
+The first is graded by what really arrives from a held stream, the last, in ``batch.py``, over all
+schedules.
 """
 
 from __future__ import annotations
@@ -13,27 +13,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from pinlab.classroom.checks.attempt import attempt, is_stub
+from pinlab.classroom.checks.attempt import attempt
+from pinlab.classroom.checks.batch import grade_batch
 from pinlab.classroom.checks.check import Check
+from pinlab.classroom.checks.upload import reads_late
 from pinlab.classroom.checks.verdict import Verdict, not_answered, right, wrong
-from pinlab.device import hold, pick_device
-
-PATIENCE = 1.0  # seconds; on CUDA an upload from pageable memory may wait for the held stream
-
-
-def arrives(source: torch.Tensor, write: Callable[[], object]) -> torch.Tensor:
-    """What an upload of ``source`` brings to the device if ``write`` runs before the copy can.
-
-    >>> row = torch.tensor([1, 2])
-    >>> arrives(row, lambda: row.fill_(0)).tolist()  # pageable: staged before the call returned
-    [1, 2]
-    """
-    device = pick_device()
-    with hold(release_after=PATIENCE, warmup=lambda: source.to(device)):
-        there = source.to(device, non_blocking=True)
-        write()
-    return there.cpu()
-
 
 # --- 02.1 foresee a late read -----------------------------------------------------------------
 
@@ -55,12 +39,6 @@ SAMPLES: tuple[tuple[str, Maker], ...] = (
     ("ordinary.view(3, 2)[:, 0]", lambda: _row(False).view(3, 2)[:, 0]),
     ("pinned.view(3, 2)[:, 0]", lambda: _row(True).view(3, 2)[:, 0]),
 )
-
-
-def reads_late(tensor: torch.Tensor) -> bool:
-    """Whether an upload reads the tensor's own bytes after the call: by trying it out."""
-    before = tensor.clone()
-    return not torch.equal(arrives(tensor, lambda: tensor.add_(10)), before)
 
 
 def _grade_late(predicate: Any) -> Verdict:
@@ -101,7 +79,7 @@ def _misjudged_upload(name: str, late: bool, said: dict[str, bool]) -> Verdict:
         )
     if not late:
         return wrong(
-            f"{name} has ordinary memory; its bytes are taken before the call returns.",
+            f"{name}: that memory is pageable, so its bytes are taken before the call returns.",
             see="tensor.is_pinned() for each tensor that you were wrong about",
         )
     if not any(said.values()):
@@ -117,77 +95,7 @@ def _misjudged_upload(name: str, late: bool, said: dict[str, bool]) -> Verdict:
     )
 
 
-# --- 02.2 repair a batch ----------------------------------------------------------------------
-
-LENS = (3, 5, 2, 8)
-N = 3
-
-
-def _grade_batch(batch_class: Any) -> Verdict:
-    if not isinstance(batch_class, type):
-        return wrong("The check takes the class itself: check_02_2(Repaired).")
-    if is_stub(getattr(batch_class, "prompt_lens", None)):
-        return not_answered("check_02_2.hint() gives a first hint.")
-    batch = attempt(batch_class, 6)
-    batch.num_prompt_tokens[: len(LENS)] = LENS
-    first = attempt(batch.prompt_lens, N)
-    misfit = _misfit(first, batch)
-    if misfit is not None:
-        return misfit
-    arrived = arrives(first, lambda: batch.num_prompt_tokens.__iadd__(10)).tolist()
-    if first.tolist() != list(LENS[:N]):
-        return _aliased(arrived)
-    if first.is_pinned():
-        return wrong(
-            "It is a snapshot of the batch, and a pinned one: whoever writes *it* after queuing "
-            "its upload has the same problem again. Ordinary memory is asked for here."
-        )
-    second = attempt(batch.prompt_lens, N)
-    if first.tolist() != list(LENS[:N]):
-        return wrong(
-            "The second call changed the result of the first: both look at one buffer of yours.",
-            "M12",
-            "one = batch.prompt_lens(3); batch.num_prompt_tokens[0] = 9; batch.prompt_lens(3); one",
-        )
-    if second.tolist() != [length + 10 for length in LENS[:N]]:
-        return wrong("A second call does not see what was written to the batch in between.")
-    return right(
-        f"Whether the copy runs before the batch is rewritten or after, {arrived} arrives."
-    )
-
-
-def _misfit(result: Any, batch: Any) -> Verdict | None:
-    """What is wrong with a result before the batch moves on; None if nothing is."""
-    if result is None or result is ...:
-        return not_answered("prompt_lens returned nothing; is `return` missing?")
-    if not isinstance(result, torch.Tensor):
-        return wrong(f"prompt_lens must return a tensor; yours returns {type(result).__name__}.")
-    if result.device.type != "cpu":
-        return wrong("The pooling code uploads the lengths itself; hand out a tensor of the host.")
-    if result.dtype != torch.int32 or result.tolist() != list(LENS[:N]):
-        dtype = str(result.dtype).removeprefix("torch.")
-        return wrong(f"The result is {result.tolist()} ({dtype}), should be {[*LENS[:N]]} (int32).")
-    if not batch.cpu_tensor.is_pinned():
-        return wrong(
-            "The batch itself is not pinned any more: its other uploads now cost a host copy each. "
-            "Change what it hands out."
-        )
-    if not np.shares_memory(batch.cpu_tensor.numpy(), batch.num_prompt_tokens):
-        return wrong("num_prompt_tokens is no face of cpu_tensor any more. Leave __init__ alone.")
-    return None
-
-
-def _aliased(arrived: list[int]) -> Verdict:
-    return wrong(
-        "The result still moves with the batch. Schedule that shows it: queue the upload, rewrite "
-        f"the batch, let the copy run; {arrived} arrives instead of {[*LENS[:N]]}. "
-        "pin_memory() of pinned memory and .to() of the same type copy nothing.",
-        "M2",
-        "np.shares_memory(batch.num_prompt_tokens, batch.prompt_lens(3).numpy())",
-    )
-
-
-# --- 02.3 price a buffer ----------------------------------------------------------------------
+# --- 02.2 price a buffer ----------------------------------------------------------------------
 
 # (new pinned, reused, new pageable) in µs -> steps. Sums of these are exact in binary.
 PRICES: tuple[tuple[tuple[float, float, float], float], ...] = (
@@ -210,7 +118,7 @@ def _grade_steps(steps_to_pay: Any) -> Verdict:
         if got != wanted:
             return _mispriced(prices, wanted, float(got))
     return right(
-        "The dear part is paid once and the difference is saved each time, so the quotient counts."
+        "The high price is paid once and the difference is saved each time, so the quotient counts."
     )
 
 
@@ -224,7 +132,7 @@ def _mispriced(prices: tuple[float, float, float], wanted: float, got: float) ->
     if got == first / (instead - each):
         return wrong(case + "A part of a step pays for nothing: round up to whole steps.")
     if got < 0:
-        return wrong(case + "You subtracted the dearer from the cheaper step.")
+        return wrong(case + "You subtracted the higher price from the lower one.")
     total, other = first + wanted * each, wanted * instead
     return wrong(case + f"After {wanted:g} steps {total:g} stand against {other:g}.")
 
@@ -242,21 +150,21 @@ CHECKS = (
     ),
     Check(
         "02.2",
-        _grade_batch,
-        hints=(
-            "Which of the eight expressions have memory of their own?",
-            "Copy on numpy's side of the line or on torch's; either copy is pageable.",
-            "return torch.from_numpy(self.num_prompt_tokens[:n].copy())",
-        ),
-    ),
-    Check(
-        "02.3",
         _grade_steps,
         hints=(
             "What do k steps cost in each way? Write both sums down.",
             "new_pinned + k * reused <= k * new_pageable; solve for k, and think of the sign.",
             "If new_pageable <= reused: math.inf. Else math.ceil of new_pinned over what a step "
             "saves.",
+        ),
+    ),
+    Check(
+        "02.3",
+        grade_batch,
+        hints=(
+            "Which of the eight expressions have memory of their own?",
+            "Copy on numpy's side of the line or on torch's; either copy is pageable.",
+            "return torch.from_numpy(self.num_prompt_tokens[:n].copy())",
         ),
     ),
 )

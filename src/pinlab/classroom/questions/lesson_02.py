@@ -40,10 +40,10 @@ QUESTIONS = (
     ),
     Question(
         id="02.4",
-        prompt="The same, but x.pin_memory() is uploaded, and x[1] changes. What arrives?",
+        prompt="The same, but row.pin_memory() is what is uploaded. What arrives there?",
         options=("5", "40"),
-        parts=("x is pageable", "x is pinned"),
-        betrays_part={"x is pinned": {"5": "M2"}},
+        parts=("pageable.pin_memory()", "pinned.pin_memory()"),
+        betrays_part={"pinned.pin_memory()": {"5": "M2"}},
     ),
     Question(
         id="02.5",
