@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pinlab.figures.memory_map import memory_map, memory_map_alt, memory_map_twin
 from pinlab.figures.pinning_cost import pinning_cost, pinning_cost_alt, pinning_cost_twin
+from pinlab.figures.schedule_heatmap import (
+    schedule_heatmap,
+    schedule_heatmap_alt,
+    schedule_heatmap_twin,
+)
+from pinlab.figures.schedule_lanes import schedule_lanes, schedule_lanes_alt, schedule_lanes_twin
 from pinlab.figures.show import show
+from pinlab.figures.timeline import timeline, timeline_alt, timeline_twin
 
 __all__ = [
     "memory_map",
@@ -13,5 +20,14 @@ __all__ = [
     "pinning_cost",
     "pinning_cost_alt",
     "pinning_cost_twin",
+    "schedule_heatmap",
+    "schedule_heatmap_alt",
+    "schedule_heatmap_twin",
+    "schedule_lanes",
+    "schedule_lanes_alt",
+    "schedule_lanes_twin",
     "show",
+    "timeline",
+    "timeline_alt",
+    "timeline_twin",
 ]
