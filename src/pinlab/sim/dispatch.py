@@ -248,7 +248,12 @@ def _item(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return copies.to_cpu(args[0], None, False, None).item()
 
 
+def _pin(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    raise RuntimeError("cannot pin a tensor on sim:0: only dense CPU tensors can be pinned")
+
+
 _SPECIAL: dict[str, Callable[..., Any]] = {
+    "aten::_pin_memory": _pin,
     "aten::copy_": _copy_,
     "aten::_to_copy": _to_copy,
     "aten::_local_scalar_dense": _item,
