@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 class Const:
     """A literal; `kind` keeps ``True`` and ``1`` apart."""
 
-    value: None | bool | int | float | complex | str | bytes
+    value: bool | int | float | complex | str | bytes | None
     kind: str
 
     @classmethod
-    def of(cls, value: None | bool | int | float | complex | str | bytes) -> Const:
+    def of(cls, value: bool | int | float | complex | str | bytes | None) -> Const:
         return cls(value, type(value).__name__)
 
 
@@ -133,20 +133,7 @@ class Event:
     many: bool = False
 
 
-Atom = (
-    Const
-    | Number
-    | Span
-    | Array
-    | Obj
-    | Seq
-    | Ext
-    | Lib
-    | Func
-    | Cls
-    | Stream
-    | Event
-)
+Atom = Const | Number | Span | Array | Obj | Seq | Ext | Lib | Func | Cls | Stream | Event
 Values = frozenset[Atom]
 UNKNOWN: Values = frozenset()
 NONE: Values = frozenset({Const.of(None)})

@@ -8,6 +8,9 @@ from pinlab.detect.lint.flow.atoms import Array
 from pinlab.detect.lint.flow.buffer import Buffer, Place
 from pinlab.detect.lint.flow.region import Key, Meet, Region, overlap
 
+EACH = "each"
+"""The slot text of a loop variable: over the whole loop it is every element."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -34,6 +37,12 @@ class Pending:
 
     def meets(self, array: Array) -> bool:
         """True if `array` surely shares elements with the copy's host side."""
-        if array.buffer is not self.buffer or array.slot != self.slot:
+        if array.buffer is not self.buffer or not self._same_element(array.slot):
             return False
         return overlap(self.region, array.region) is Meet.YES
+
+    def _same_element(self, slot: Key | None) -> bool:
+        """Elements of lists: the same one, or every one of those that the site made."""
+        if slot == self.slot:
+            return True
+        return self.slot is None and slot is not None and (self.buffer.many or slot.text == EACH)

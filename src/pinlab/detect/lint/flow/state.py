@@ -1,13 +1,13 @@
 """The state of the walk: names, contents of objects, copies in flight, events.
 
-States are copied at every branch; the tables are shared until one side writes.
+States are copied at every branch; `joining` brings them together again.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pinlab.detect.lint.flow.atoms import UNKNOWN, Array, Values
 from pinlab.detect.lint.flow.buffer import Buffer
@@ -24,21 +24,41 @@ def stamp() -> int:
 
 @dataclass(slots=True)
 class Env:
-    """The local names of one function call and the version of each."""
+    """The local names of one function call and the version of each; shared until written."""
 
     names: dict[str, Values] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     entry: int = field(default_factory=stamp)
+    shared: bool = False
 
     def copy(self) -> Env:
-        return Env(dict(self.names), dict(self.versions), self.entry)
+        self.shared = True
+        return Env(self.names, self.versions, self.entry, True)
 
     def bind(self, name: str, values: Values) -> None:
+        self.own()
         self.names[name] = values
         self.versions[name] = stamp()
 
+    def put(self, name: str, values: Values) -> None:
+        """Change what is known of `name` without a new version of it."""
+        self.own()
+        self.names[name] = values
 
-HeapKey = tuple[str, str]
+    def drop(self, name: str) -> None:
+        if name in self.names:
+            self.own()
+            del self.names[name]
+
+    def own(self) -> None:
+        """Stop sharing the tables, before a change."""
+        if self.shared:
+            self.names, self.versions = dict(self.names), dict(self.versions)
+            self.shared = False
+
+
+Heap = dict[str, dict[str, Values]]
+"""What each object holds, by its site. An inner table is replaced, never changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +73,9 @@ class RowMove:
 
 class State:
     """Everything that is known at one point of the walk.
+
+    Copying is cheap, because every table is replaced rather than changed (`heap` and the names
+    of an `Env` are copied before the first change).
 
     >>> state = State()
     >>> state.env.bind("x", UNKNOWN)
@@ -76,7 +99,7 @@ class State:
 
     def __init__(self) -> None:
         self.envs: list[Env] = [Env()]
-        self.heap: dict[HeapKey, Values] = {}
+        self.heap: Heap = {}
         self.pending: dict[str, Pending] = {}
         self.events: dict[str, frozenset[str]] = {}
         self.attr_versions: dict[str, int] = {}
@@ -102,11 +125,9 @@ class State:
         other.envs = [env.copy() for env in self.envs]
         other.heap = self.heap
         self._owned = other._owned = False
-        other.pending = dict(self.pending)
-        other.events = dict(self.events)
-        other.attr_versions = dict(self.attr_versions)
+        other.pending, other.events, other.moves = self.pending, self.events, self.moves
+        other.attr_versions = self.attr_versions
         other.fresh, other.kept = self.fresh, self.kept
-        other.moves = dict(self.moves)
         other.stream, other.alive = self.stream, self.alive
         return other
 
@@ -116,90 +137,54 @@ class State:
             setattr(self, slot, getattr(other, slot))
 
     def load(self, site: str, key: str) -> Values:
-        return self.heap.get((site, key), UNKNOWN)
+        held = self.heap.get(site)
+        return UNKNOWN if held is None else held.get(key, UNKNOWN)
+
+    def holds(self, site: str, key: str) -> bool:
+        """True if `key` was ever stored, with whatever value."""
+        return key in self.heap.get(site, ())
 
     def store(self, site: str, key: str, values: Values, *, add: bool = False) -> None:
+        self._own()
+        held = self.heap.get(site, {})
+        old = held.get(key, UNKNOWN) if add else UNKNOWN
+        self.heap[site] = {**held, key: old | values}
+
+    def _own(self) -> None:
         if not self._owned:
             self.heap, self._owned = dict(self.heap), True
-        old = self.heap.get((site, key), UNKNOWN) if add else UNKNOWN
-        self.heap[site, key] = old | values
 
     def contents(self, site: str) -> list[tuple[str, Values]]:
         """Everything that the object of `site` is seen to hold."""
-        return [(key, values) for (owner, key), values in self.heap.items() if owner == site]
+        return list(self.heap.get(site, {}).items())
 
     def clear(self, site: str) -> None:
         """Forget the contents: a new object is made at the same place."""
-        stale = [key for key in self.heap if key[0] == site]
-        if stale and not self._owned:
-            self.heap, self._owned = dict(self.heap), True
-        for key in stale:
-            del self.heap[key]
+        if site in self.heap:
+            self._own()
+            del self.heap[site]
+
+    def put_pending(self, pending: Pending) -> None:
+        """Add a copy in flight, or change what is known of one."""
+        self.pending = {**self.pending, pending.key: pending}
+
+    def drop_pending(self, keys: Iterable[str]) -> None:
+        gone = set(keys)
+        if gone:
+            self.pending = {k: p for k, p in self.pending.items() if k not in gone}
+
+    def put_event(self, site: str, covered: frozenset[str] | None) -> None:
+        """What an event's last record covers; None: no record is in sight."""
+        self.events = {k: v for k, v in self.events.items() if k != site}
+        if covered is not None:
+            self.events[site] = covered
+
+    def put_move(self, move: RowMove) -> None:
+        self.moves = {**self.moves, move.buffer.site: move}
 
     def in_flight(self, array: Array, *, up: bool) -> list[Pending]:
         """The copies of one direction that surely touch `array`'s elements."""
         return [p for p in self.pending.values() if p.up is up and p.meets(array)]
 
     def bump(self, path: str) -> None:
-        self.attr_versions[path] = stamp()
-
-
-def join(base: State, states: Iterable[State]) -> State:
-    """One state for the point where the live ones of `states` meet again.
-
-    A copy that was in flight at `base` and is not in every state was waited for on some path
-    only: it stays, marked `waited`. A copy queued on one path stays as it is.
-    """
-    live = [state for state in states if state.alive]
-    if not live:
-        dead = base.copy()
-        dead.alive = False
-        return dead
-    if len(live) == 1:
-        return live[0]
-    result = live[0].copy()
-    for other in live[1:]:
-        _merge_names(result, other)
-        _merge_heap(result, other)
-        for key, covered in other.events.items():
-            result.events[key] = result.events.get(key, frozenset()) | covered
-        for path, version in other.attr_versions.items():
-            if result.attr_versions.get(path) != version:
-                result.attr_versions[path] = stamp()
-        result.fresh &= other.fresh
-        result.kept |= other.kept
-        result.moves = {k: v for k, v in result.moves.items() if other.moves.get(k) == v}
-        if result.stream != other.stream:
-            result.stream = ""
-    result.pending = _merge_pending(base, live)
-    return result
-
-
-def _merge_names(result: State, other: State) -> None:
-    for mine, theirs in zip(result.envs, other.envs, strict=True):
-        for name, values in theirs.names.items():
-            mine.names[name] = mine.names.get(name, UNKNOWN) | values
-        for name, version in theirs.versions.items():
-            if mine.versions.get(name) != version:
-                mine.versions[name] = stamp()
-
-
-def _merge_heap(result: State, other: State) -> None:
-    if result.heap is other.heap:
-        return
-    for (site, key), values in other.heap.items():
-        if result.heap.get((site, key)) != values:
-            result.store(site, key, values, add=True)
-
-
-def _merge_pending(base: State, live: list[State]) -> dict[str, Pending]:
-    merged: dict[str, Pending] = {}
-    for key in {key: None for state in live for key in state.pending}:
-        found = [state.pending[key] for state in live if key in state.pending]
-        newest = max(found, key=lambda p: p.stamp)
-        before = base.pending.get(key)
-        lost = len(found) < len(live) and before is not None and before.stamp == newest.stamp
-        waited = lost or all(p.waited for p in found)
-        streams = frozenset().union(*(p.streams for p in found))
-        merged[key] = replace(newest, waited=waited, streams=streams)
-    return merged
+        self.attr_versions = {**self.attr_versions, path: stamp()}

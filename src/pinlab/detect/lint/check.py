@@ -1,0 +1,119 @@
+"""Checking one file: read, walk, judge, ignore."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+
+from pinlab.detect.lint.finding import Finding, Level
+from pinlab.detect.lint.flow.interpreter import Interpreter
+from pinlab.detect.lint.flow.modules import survey
+from pinlab.detect.lint.flow.occurrences import Occurrence
+from pinlab.detect.lint.ignores import apply_ignores, find_ignores
+from pinlab.detect.lint.project import Project
+from pinlab.detect.lint.rulebook import WALKED
+from pinlab.detect.lint.rules import naming
+from pinlab.detect.lint.source import Source
+
+# A file without any of these words cannot give a finding above a note.
+TRIGGER = re.compile(rb"pin_memory|non_blocking|record_stream|data_ptr|pinlab")
+ARRAYS = re.compile(rb"\b(?:torch|numpy)\b")
+SWAP = re.compile(rb"\]\s*,[^=\n]*\]\s*=[^=]|^\s*\w+\s*=\s*\w[\w.]*\[[^\n]*\]\s*$", re.MULTILINE)
+WALK_DEPTH = 20_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to report: the lowest level, rules switched off, opt-in rules switched on."""
+
+    level: Level = Level.WARNING
+    disabled: frozenset[str] = frozenset()
+    enabled: frozenset[str] = frozenset()
+
+
+def needs_walk(data: bytes, options: Options, names: tuple[bytes, ...]) -> bool:
+    """Whether the file's bytes contain anything that the rules could speak of."""
+    if TRIGGER.search(data):
+        return True
+    if any(name in data for name in names):
+        return True
+    if not ARRAYS.search(data):
+        return False
+    return options.level is Level.NOTE or SWAP.search(data) is not None
+
+
+def check_source(source: Source, project: Project, options: Options) -> list[Finding]:
+    """The findings of one file, sorted, at `options.level` and above."""
+    if source.tree is None:
+        assert source.problem is not None
+        return [source.problem]
+    findings = _walk(source, source.tree, project, options)
+    findings = [f for f in findings if _wanted(f, options)]
+    ignores = find_ignores(source)
+    if ignores:
+        findings = apply_ignores(findings, ignores, _spans(source.tree), source.path)
+    return sorted({f for f in findings if f.level >= options.level and _wanted(f, options)})
+
+
+def _walk(source: Source, tree: ast.Module, project: Project, options: Options) -> list[Finding]:
+    module = survey(source.path, tree)
+    project.adopt(module)
+    collected: dict[tuple[str, int, str], Finding] = {}
+
+    def notice(occurrence: Occurrence) -> None:
+        for rule in WALKED:
+            found = rule.judge(occurrence) if rule.judge is not None else None
+            if found is not None:
+                key = (found.rule, found.line, _buffer_name(occurrence))
+                if key not in collected or collected[key].level < found.level:
+                    collected[key] = found
+
+    walker = Interpreter(module, project, notice)
+    if naming.ID in options.enabled:
+        walker.trusted_suffixes = naming.BUFFER_SUFFIXES
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, WALK_DEPTH))
+    try:
+        walker.walk()
+        names = _naming(walker, source.path, options)
+    except RecursionError:
+        message = "is nested too deeply to be walked to its end"
+        names = [Finding(source.path, 1, "PIN097", Level.WARNING, message)]
+    finally:
+        sys.setrecursionlimit(limit)
+    return [*collected.values(), *names]
+
+
+def _naming(walker: Interpreter, path: str, options: Options) -> list[Finding]:
+    if naming.ID not in options.enabled:
+        return []
+    return [
+        found
+        for cls in walker.module.classes.values()
+        for found in naming.check_names(path, cls, walker.class_attributes(cls))
+    ]
+
+
+def _buffer_name(occurrence: Occurrence) -> str:
+    pending = getattr(occurrence, "pending", None)
+    buffer = pending.buffer if pending is not None else occurrence.array.buffer
+    return str(buffer.name or buffer.place.line)
+
+
+def _wanted(finding: Finding, options: Options) -> bool:
+    if finding.rule == naming.ID and naming.ID not in options.enabled:
+        return False
+    return finding.rule not in options.disabled
+
+
+def _spans(tree: ast.Module) -> dict[int, tuple[int, int]]:
+    """Each line of a simple statement, to the statement's first and last line."""
+    spans: dict[int, tuple[int, int]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not hasattr(node, "body"):
+            last = node.end_lineno or node.lineno
+            for line in range(node.lineno, last + 1):
+                spans[line] = (node.lineno, last)
+    return spans

@@ -1,0 +1,250 @@
+"""Objects: attributes, methods, constructors, and following a call into its function."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from pinlab.detect.lint.flow import vocabulary as words
+from pinlab.detect.lint.flow.annotations import Annotations
+from pinlab.detect.lint.flow.atoms import (
+    NUMBER,
+    UNKNOWN,
+    Array,
+    Atom,
+    Cls,
+    Const,
+    Cut,
+    Ext,
+    Func,
+    Lib,
+    Obj,
+    Values,
+    one,
+)
+from pinlab.detect.lint.flow.buffer import Where
+from pinlab.detect.lint.flow.modules import ClassInfo, FunctionNode, decorator_name
+from pinlab.detect.lint.flow.state import State
+
+PROPERTY_WORDS = frozenset({"property", "cached_property"})
+
+
+class Objects(Annotations):
+    """``obj.attr`` read and written; ``Class(...)``."""
+
+    def load_attribute(self, base: Values, name: str, node: ast.expr, state: State) -> Values:
+        """``base.name`` as a value; a property is followed."""
+        result: set[Atom] = set()
+        for atom in base:
+            result |= self._attribute(atom, name, node, state)
+        return frozenset(result)
+
+    def _attribute(self, atom: Atom, name: str, node: ast.expr, state: State) -> Values:
+        if isinstance(atom, Array):
+            return self._array_attribute(atom, name, node, state)
+        if isinstance(atom, Obj):
+            return self._object_attribute(atom, name, node, state)
+        if isinstance(atom, Lib):
+            return self.resolve_lib(f"{atom.name}.{name}")
+        if isinstance(atom, Ext):
+            path = f"{atom.path}.{name}"
+            return state.load("ext", path) or one(Ext(path))
+        if isinstance(atom, Cls):
+            found = self._class_attribute(atom.info, name, None, state)
+            return found or one(Ext(f"{atom.info.name}.{name}"))
+        return UNKNOWN
+
+    def _array_attribute(self, array: Array, name: str, node: ast.expr, state: State) -> Values:
+        if name in words.VIEW_ATTRIBUTES:
+            if name in ("base", "data") and array.face == "tensor":
+                # `.data` is the same memory under the same shape.
+                return one(replace(array, cut=Cut(node, self.place_in_file(node), "face")))
+            return one(self.view_method(array, name, node, state))
+        if name == "ctypes":
+            return one(replace(array, face="address"))
+        if array.face == "address":
+            return one(array)
+        if name == "device":
+            on_host = array.buffer.where is Where.HOST
+            return one(Const.of("cpu") if on_host else Ext("device"))
+        return NUMBER if name in ("ndim", "size", "nbytes", "itemsize") else UNKNOWN
+
+    def _object_attribute(self, obj: Obj, name: str, node: ast.expr, state: State) -> Values:
+        held = state.load(obj.site, name)
+        if held:
+            return self.as_held(held)
+        if obj.cls is not None:
+            found = self._class_attribute(obj.cls, name, obj, state)
+            if found:
+                return self._follow_property(found, node, state)
+        if state.holds(obj.site, name) and not obj.outside:
+            return UNKNOWN
+        if obj.outside or obj.cls is not None:
+            path = f"{obj.title or 'object'}.{name}"
+            return state.load("ext", path) or one(Ext(path))
+        return state.load(obj.site, "*") if obj.kind == "object" else UNKNOWN
+
+    def as_held(self, values: Values) -> Values:
+        """An attribute read: the object it holds, not the expression that once made it."""
+        return frozenset(
+            replace(atom, cut=None) if isinstance(atom, Array) and atom.cut is not None else atom
+            for atom in values
+        )
+
+    def _class_attribute(
+        self, cls: ClassInfo, name: str, owner: Obj | None, state: State
+    ) -> Values:
+        for info in self.project.ancestry(cls):
+            if name in info.methods:
+                return one(self.bind(info, info.methods[name], owner))
+            held = state.load(class_site(info), name)
+            if held:
+                return self.as_held(held)
+        return UNKNOWN
+
+    def bind(self, cls: ClassInfo, node: FunctionNode, owner: Obj | None) -> Func:
+        """A method as a value, bound to `owner` unless it is static."""
+        marks = {decorator_name(d) for d in node.decorator_list}
+        if "staticmethod" in marks:
+            return Func(node, cls.module, cls)
+        if owner is None:
+            kind = "class" if "classmethod" in marks else "unbound"
+            owner = Obj(class_site(cls), kind, cls, outside=True, title=cls.name)
+            if kind == "unbound":
+                return Func(node, cls.module, cls)
+        return Func(node, cls.module, cls, owner)
+
+    def _follow_property(self, found: Values, node: ast.expr, state: State) -> Values:
+        result: set[Atom] = set()
+        for atom in found:
+            is_property = isinstance(atom, Func) and any(
+                decorator_name(mark) in PROPERTY_WORDS
+                for mark in getattr(atom.node, "decorator_list", [])
+            )
+            if is_property:
+                assert isinstance(atom, Func)
+                result |= self.invoke(atom, [], {}, state, node)
+            else:
+                result.add(atom)
+        return frozenset(result)
+
+    def store_attribute(self, target: ast.Attribute, values: Values, state: State) -> None:
+        """``base.attr = values``."""
+        base = self.evaluate(target.value, state)
+        text = ast.unparse(target)
+        state.bump(text)
+        if not base and isinstance(target.value, ast.Name):
+            base = one(Obj(self.site(target.value) + ":" + target.value.id, title=""))
+            state.env.put(target.value.id, base)
+        for atom in base:
+            if isinstance(atom, Obj):
+                self.name_buffers(values, text, state)
+                state.store(atom.site, target.attr, values, add=len(base) > 1)
+                if atom.outside:
+                    own = atom.site == self.self_site()
+                    self.store_escape(values, state, target, text, own=own)
+            elif isinstance(atom, Ext | Lib):
+                path = atom.path if isinstance(atom, Ext) else atom.name
+                state.store("ext", f"{path}.{target.attr}", values)
+                self.store_escape(values, state, target, text, own=False)
+            elif isinstance(atom, Cls):
+                self.name_buffers(values, text, state)
+                state.store(class_site(atom.info), target.attr, values)
+
+    def self_site(self) -> str:
+        """The site of the innermost ``self`` that lives outside the walk."""
+        for frame in reversed(self.frames):
+            if frame.owner is not None:
+                return frame.owner.site
+        return "?"
+
+    # Constructors -----------------------------------------------------------------------
+
+    def instantiate(
+        self,
+        cls: ClassInfo,
+        args: list[Values],
+        kwargs: dict[str, Values],
+        state: State,
+        node: ast.AST,
+    ) -> Values:
+        """``Class(...)`` of a class whose text is known."""
+        obj = Obj(f"{self.site(node)}:{cls.name}", "object", cls, title=cls.name)
+        state.clear(obj.site)
+        self.construct(obj, cls, args, kwargs, state, node)
+        return one(obj)
+
+    def construct(
+        self,
+        obj: Obj,
+        cls: ClassInfo,
+        args: list[Values],
+        kwargs: dict[str, Values],
+        state: State,
+        node: ast.AST,
+    ) -> None:
+        """Run the constructor of `cls` on `obj`."""
+        found = self.project.method(cls, "__init__")
+        if found is not None:
+            owner, init = found
+            self.invoke(Func(init, owner.module, owner, obj), args, kwargs, state, node)
+        elif cls.is_dataclass:
+            self._fill_fields(obj, cls, args, kwargs, state, node)
+        else:
+            for values in (*args, *kwargs.values()):
+                state.store(obj.site, "*", values, add=True)
+        post = self.project.method(cls, "__post_init__")
+        if post is not None:
+            self.invoke(Func(post[1], post[0].module, post[0], obj), [], {}, state, node)
+
+    def _fill_fields(
+        self,
+        obj: Obj,
+        cls: ClassInfo,
+        args: list[Values],
+        kwargs: dict[str, Values],
+        state: State,
+        node: ast.AST,
+    ) -> None:
+        fields: dict[str, ast.AnnAssign] = {}
+        for info in reversed(self.project.ancestry(cls)):
+            for statement in info.node.body:
+                if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                    fields[statement.target.id] = statement
+        for position, (name, statement) in enumerate(fields.items()):
+            if name in kwargs:
+                values = kwargs[name]
+            elif position < len(args):
+                values = args[position]
+            elif statement.value is not None:
+                values = self.field_value(statement.value, state)
+            else:
+                values = self.annotated(statement.annotation, f"{obj.title}.{name}", state, node)
+            self.name_buffers(values, f"self.{name}", state)
+            state.store(obj.site, name, values)
+
+    def field_value(self, node: ast.expr, state: State) -> Values:
+        """The default of a dataclass field, ``default_factory`` called."""
+        if not isinstance(node, ast.Call):
+            return self.evaluate(node, state)
+        for keyword in node.keywords:
+            if keyword.arg in ("default_factory", "factory"):
+                return self._call_factory(keyword.value, state)
+            if keyword.arg == "default":
+                return self.evaluate(keyword.value, state)
+        return self.evaluate(node, state)
+
+    def _call_factory(self, factory: ast.expr, state: State) -> Values:
+        if isinstance(factory, ast.Lambda):
+            return self.evaluate(factory.body, state)
+        args: list[ast.expr] = []
+        keywords: list[ast.keyword] = []
+        if isinstance(factory, ast.Call) and decorator_name(factory) == "partial" and factory.args:
+            factory, args, keywords = factory.args[0], factory.args[1:], factory.keywords
+        call = ast.Call(func=factory, args=args, keywords=keywords)
+        return self.evaluate(ast.copy_location(call, factory), state)
+
+
+def class_site(cls: ClassInfo) -> str:
+    """The heap name of a class's own attributes."""
+    return f"class:{cls.module.path}:{cls.name}"

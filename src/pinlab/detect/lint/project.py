@@ -1,0 +1,99 @@
+"""The file set: classes that hold pinned memory, found by name from other files."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from pinlab.detect.lint.flow.modules import ClassInfo, FunctionNode, ModuleInfo, survey
+from pinlab.detect.lint.source import read_source
+
+
+class Project:
+    """Which file of the set defines which buffer-holding class.
+
+    `table` maps a class name to the files that define it. Files are parsed on first use.
+
+    >>> Project({}).find_class("vllm.utils.CpuGpuBuffer") is None
+    True
+    """
+
+    def __init__(self, table: dict[str, list[str]]) -> None:
+        self._table = table
+        self._modules: dict[str, ModuleInfo | None] = {}
+
+    def __repr__(self) -> str:
+        return f"<Project of {len(self._table)} buffer classes>"
+
+    def adopt(self, module: ModuleInfo) -> None:
+        """Use `module`, already parsed, for its path."""
+        self._modules[module.path] = module
+
+    def find_class(self, dotted: str) -> ClassInfo | None:
+        """The class that an import of `dotted` means, or None if that is not certain."""
+        stem, _, name = dotted.rpartition(".")
+        paths = self._table.get(name, [])
+        if len(paths) > 1:
+            paths = [path for path in paths if _is_module(path, stem)]
+        if len(paths) != 1:
+            return None
+        module = self._load(paths[0])
+        return module.classes.get(name) if module is not None else None
+
+    def ancestry(self, cls: ClassInfo) -> list[ClassInfo]:
+        """`cls` and its known bases, nearest first, each once."""
+        order: list[ClassInfo] = []
+        queue = [cls]
+        while queue and len(order) < 20:
+            head = queue.pop(0)
+            if head in order:
+                continue
+            order.append(head)
+            bases = (self._base(node, head) for node in head.node.bases)
+            queue.extend(base for base in bases if base is not None)
+        return order
+
+    def method(self, cls: ClassInfo, name: str) -> tuple[ClassInfo, FunctionNode] | None:
+        """Where `name` is defined for instances of `cls`, and its function."""
+        for owner in self.ancestry(cls):
+            if name in owner.methods:
+                return owner, owner.methods[name]
+        return None
+
+    def _base(self, node: ast.expr, cls: ClassInfo) -> ClassInfo | None:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        if isinstance(node, ast.Name):
+            here = cls.module.classes.get(node.id)
+            if here is not None and here is not cls:
+                return here
+            return self.find_class(cls.module.imports.get(node.id, node.id))
+        return self.find_class(ast.unparse(node)) if isinstance(node, ast.Attribute) else None
+
+    def _load(self, path: str) -> ModuleInfo | None:
+        if path not in self._modules:
+            source = read_source(path)
+            self._modules[path] = survey(path, source.tree) if source.tree is not None else None
+        return self._modules[path]
+
+
+def buffer_classes(tree: ast.Module) -> Iterable[str]:
+    """The names of a module's classes that mention ``pin_memory`` in their body."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and any(map(_mentions_pinning, ast.walk(node))):
+            yield node.name
+
+
+def _mentions_pinning(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword):
+        return node.arg == "pin_memory"
+    return isinstance(node, ast.Attribute) and node.attr == "pin_memory"
+
+
+def _is_module(path: str, dotted: str) -> bool:
+    parts = list(PurePath(path).with_suffix("").parts)
+    if parts and parts[-1] == "__init__":
+        parts.pop()
+    want = [part for part in dotted.split(".") if part]
+    return bool(want) and parts[-len(want) :] == want

@@ -1,0 +1,1 @@
+"""The rules: each looks at what the walk noticed and says it, or says nothing."""
