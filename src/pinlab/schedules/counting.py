@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pinlab.schedules.history import History, Moment
+from pinlab.schedules.history import History, Moment, State
+from pinlab.schedules.queued import Point
 
 MAX_STATES = 50_000  # states at one position; beyond, the total is not computed
+_LATEST = (1 << 60, 0)
 
 
 def count_schedules(history: History) -> int | None:
@@ -19,10 +21,9 @@ def count_schedules(history: History) -> int | None:
 
     Exact where every schedule has the trace of the execution that `history` recorded.
     """
-    streams = len(history.queues)
-    counts: Counter[tuple[int, ...]] = Counter({(0,) * streams: 1})
+    counts: Counter[State] = Counter({(0,) * len(history.queues): 1})
     for kind, what in history.events:
-        if kind == "position" and what.opened:
+        if kind == "moment" and what.opened:
             counts = _spread(history, what, counts)
             if len(counts) > MAX_STATES:
                 return None
@@ -31,44 +32,33 @@ def count_schedules(history: History) -> int | None:
     return sum(counts.values())
 
 
-def _spread(
-    history: History, moment: Moment, counts: Counter[tuple[int, ...]]
-) -> Counter[tuple[int, ...]]:
+def _spread(history: History, moment: Moment, counts: Counter[State]) -> Counter[State]:
     """Any number of steps at one position, every order of streams counted."""
-    levels: dict[int, Counter[tuple[int, ...]]] = {}
+    levels: dict[int, Counter[State]] = {}
     for state, ways in counts.items():
         levels.setdefault(sum(state), Counter())[state] += ways
-    result: Counter[tuple[int, ...]] = Counter()
-    level = min(levels)
-    while level in levels or any(other > level for other in levels):
-        for state, ways in levels.pop(level, Counter()).items():
+    result: Counter[State] = Counter()
+    while levels:
+        level = min(levels)
+        for state, ways in levels.pop(level).items():
             result[state] += ways
             for stream in range(len(state)):
-                if _may_step(history, moment, state, stream):
-                    after = (*state[:stream], state[stream] + 1, *state[stream + 1 :])
+                one = Point(stream, state[stream] + 1)
+                if one.steps > history.lengths[stream]:
+                    continue
+                if history.chain(state, one, moment.position) == (stream,):
+                    after = (*state[:stream], one.steps, *state[stream + 1 :])
                     levels.setdefault(level + 1, Counter())[after] += ways
-        level += 1
     return result
 
 
-def _may_step(history: History, moment: Moment, state: tuple[int, ...], stream: int) -> bool:
-    if state[stream] >= history.lengths[stream]:
-        return False
-    return history.chain(state, stream, state[stream] + 1, moment.position) == (stream,)
-
-
-def _force(
-    history: History, targets: list[tuple[int, int]], counts: Counter[tuple[int, ...]]
-) -> Counter[tuple[int, ...]]:
+def _force(history: History, targets: list[Point], counts: Counter[State]) -> Counter[State]:
     """What a wait needs, from each state."""
-    result: Counter[tuple[int, ...]] = Counter()
+    result: Counter[State] = Counter()
     for state, ways in counts.items():
         progress = state
-        for stream, steps in targets:
-            made = history.chain(progress, stream, steps, _LATEST) or ()
+        for target in targets:
+            made = history.chain(progress, target, _LATEST) or ()
             progress = tuple(n + made.count(s) for s, n in enumerate(progress))
         result[progress] += ways
     return result
-
-
-_LATEST = (1 << 60, 0)

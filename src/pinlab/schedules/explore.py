@@ -86,7 +86,7 @@ def explore(
             search.all(first)
         except KeyboardInterrupt:
             search.interrupted = True
-        reference = wanted or runner.run_at_submission()
+        reference = wanted or runner.run_early()[0]
     return search.report(reference, expected=wanted is not None)
 
 
@@ -132,19 +132,20 @@ class _Search:
 
     def all(self, first: tuple[Outcome, Execution]) -> None:
         """Run until no schedule is left or the limit is reached."""
-        self.trace = first[1].full_trace()
+        self.trace = first[1].trace
         self.total = count_schedules(first[1].history)
         self._take(Schedule(), *first)
         with tqdm(desc="schedules", unit="", delay=1.0, leave=False) as progress:
             while self.stack and self.explored < self.limit:
                 schedule = self.stack.pop()
-                self._take(schedule, *self.runner.run(schedule, find=True))
+                self._take(schedule, *self.runner.run(schedule, find=not self.full))
                 progress.update()
 
     def _take(self, schedule: Schedule, outcome: Outcome, execution: Execution) -> None:
         self.explored += 1
         self.found.setdefault(outcome, []).append(schedule)
-        self.one_trace = self.one_trace and execution.full_trace() == self.trace
+        self.one_trace = self.one_trace and execution.trace == self.trace
+        self.one_trace = self.one_trace and not execution.surprised
         for following in self._following(schedule, execution):
             if following not in self.seen:
                 self.seen.add(following)

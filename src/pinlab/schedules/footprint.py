@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from itertools import pairwise
 
 import torch
@@ -65,6 +66,10 @@ class Footprint:
         self.reads = [_range(t) for t in (*operation.device_reads, *operation.host_reads)]
         self.writes = [_range(t) for t in (*operation.device_writes, *operation.host_writes)]
         self.writes += [_range(block) for block, _ in operation.prologue or ()]
+
+    def writes_also(self, blocks: Iterable[torch.Tensor]) -> None:
+        """It writes these too."""
+        self.writes += [_range(block) for block in blocks]
 
     def conflicts(self, other: Footprint) -> bool:
         """Whether the order of the two can matter: one writes what the other touches."""

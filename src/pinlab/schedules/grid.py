@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pinlab.schedules.execution import Execution
-from pinlab.schedules.history import Queued
+from pinlab.schedules.queued import Queued
 from pinlab.schedules.report import Report
 from pinlab.schedules.run import Runner
 from pinlab.schedules.schedule import Position, Schedule
-from pinlab.schedules.steps import Step
 from pinlab.schedules.values import Outcome
-from pinlab.sim.operation import Operation
 from pinlab.sim.place import Place
 
 MAX_CELLS = 5_000  # each cell is one execution
@@ -43,13 +40,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Column:
-    """An operation that could run at two moments or more.
+    """An operation that could run at some moment without being waited for.
 
     Attributes:
         number: which one, in order of submission over all streams, from 0.
         name, kind: the operation's, e.g. ``"upload"``. stream: its stream's number.
         queued_at: the line that queued it.
-        forced_at: the position of the line whose wait makes it run; None if it is never waited for.
     """
 
     number: int
@@ -57,15 +53,11 @@ class Column:
     kind: str
     stream: int
     queued_at: Place
-    forced_at: Position | None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One execution: the operation and what must precede it run here, the rest as late as it can.
-
-    `schedule` replays it.
-    """
+    """One execution, in which the operation ran at this moment. `schedule` replays it."""
 
     schedule: Schedule
     outcome: Outcome
@@ -75,7 +67,7 @@ class Grid:
     """Outcomes by operation and host moment.
 
     Attributes:
-        rows: the moments of the latest schedule, in order (a line in a loop has several).
+        rows: the moments of the in-order schedule, one by one (a line in a loop has several).
         columns: operations, in order of submission.
         cells: ``cells[row, column]``, by index; missing where the operation cannot run there: it is
             not queued yet, blocked, or already done because the host waited for it.
@@ -121,6 +113,9 @@ class Grid:
 def grid(report: Report, keep: Callable[[Column], bool] = lambda column: True) -> Grid:
     """Run the report's program once for each operation and host moment.
 
+    In each run that operation waits for that moment, with all that must follow it; every other
+    operation runs as soon as it is queued. So a cell that differs from `in_order` blames it alone.
+
     Args:
         report: of `explore`; its pieces, granularity and traced modules count here too.
         keep: which operations get a column, e.g. ``lambda column: column.kind == "upload"``.
@@ -143,70 +138,63 @@ def grid(report: Report, keep: Callable[[Column], bool] = lambda column: True) -
     """
     runner = report.runner
     with runner:
-        latest, execution = runner.run(Schedule(), find=False, log=True)
+        latest, _ = runner.run(Schedule())
+        in_order, execution = runner.run_early()
         rows = _rows(execution)
-        kept = [(c, q) for c, q in _columns(execution) if keep(c)]
-        plans = _plans(execution, [queued for _, queued in kept])
-        if len(plans) > MAX_CELLS:
-            raise ValueError(f"{len(plans)} cells; a grid has at most {MAX_CELLS}, keep fewer")
-        cells = {at: _cell(runner, plan) for at, plan in plans.items()}
-        in_order = runner.run_at_submission()
+        queues = execution.history.queues
+        queued = sorted((q for queue in queues for q in queue), key=lambda q: q.number)
+        kept = [(column, _Column(runner, rows, q)) for q in queued if keep(column := _column(q))]
+        if len(kept) * len(rows) > MAX_CELLS:
+            size = f"{len(kept)} operations × {len(rows)} moments"
+            raise ValueError(f"{size}; a grid has at most {MAX_CELLS:,} cells, keep fewer")
+        found = [(column, dict(runs.cells())) for column, runs in kept]
+    shown = [(column, cells) for column, cells in found if len(cells)]
+    table = {(row, at): cell for at, (_, cells) in enumerate(shown) for row, cell in cells.items()}
     reference = report.reference if report.expected else in_order
-    return Grid(rows, [column for column, _ in kept], cells, latest, in_order, reference)
-
-
-def _cell(runner: Runner, schedule: Schedule) -> Cell:
-    outcome, _ = runner.run(schedule, find=False)
-    return Cell(schedule.of(runner), outcome)
-
-
-def _moments(execution: Execution) -> list[Any]:
-    return [moment for moment in execution.history.positions if moment.opened]
+    return Grid(rows, [column for column, _ in shown], table, latest, in_order, reference)
 
 
 def _rows(execution: Execution) -> list[Row]:
-    lines: dict[int, Step] = {
-        step.position[0]: step for step in execution.log or () if step.is_host
-    }
+    lines = {step.position[0]: step for step in execution.log or () if step.is_host}
     rows = []
-    for moment in _moments(execution):
+    for moment in execution.history.moments:
         line = lines.get(moment.position[0])
-        rows.append(Row(moment.position, line.place if line else None, line.name if line else ""))
+        if moment.opened and line is not None:
+            rows.append(Row(moment.position, line.place, line.name))
+        elif moment.opened:
+            rows.append(Row(moment.position, None, ""))
     return rows
 
 
-def _columns(execution: Execution) -> Iterator[tuple[Column, Queued]]:
-    ran = {step.number: step.position for step in execution.log or ()}
-    end = (execution.line, 0)  # what runs only here, nobody waited for
-    queues = execution.history.queues
-    for queued in sorted((q for queue in queues for q in queue), key=lambda q: q.number):
-        operation: Operation = queued.operation
-        forced_at = ran.get(queued.number, end)
-        column = Column(
-            queued.number,
-            operation.name,
-            operation.kind,
-            queued.stream,
-            operation.queued_at,
-            forced_at if forced_at < end else None,
-        )
-        if any(True for _ in _chains(execution, queued)):
-            yield column, queued
+def _column(queued: Queued) -> Column:
+    operation = queued.operation
+    place = operation.queued_at
+    return Column(queued.number, operation.name, operation.kind, queued.stream, place)
 
 
-def _chains(execution: Execution, queued: Queued) -> Iterator[tuple[int, Schedule]]:
-    """Row and schedule of each moment at which the operation can run."""
-    history = execution.history
-    wanted = queued.first + queued.pieces
-    for row, moment in enumerate(_moments(execution)):
-        chain = history.chain(moment.state, queued.stream, wanted, moment.position)
-        if chain:
-            yield row, Schedule().with_steps(moment.position, chain)
+class _Column:
+    """The executions of one column."""
+
+    def __init__(self, runner: Runner, rows: list[Row], queued: Queued) -> None:
+        self.runner = runner
+        self.rows = rows
+        self.queued = queued
+
+    def cells(self) -> Iterator[tuple[int, Cell]]:
+        """Row number and cell, wherever the operation can wait so long, but no longer."""
+        for at, row in enumerate(self.rows):
+            if row.position <= self.queued.position:
+                continue
+            outcome, execution = self.runner.run_early((self.queued.number, row.position))
+            steps = [s for s in execution.log or () if s.number == self.queued.number]
+            if not steps or steps[0].position < row.position:
+                return  # the host waited for it before
+            if steps[0].position == row.position and not steps[0].forced and _is(execution, row):
+                plan = execution.history.plan()
+                yield at, Cell(Schedule(plan).of(self.runner), outcome)
 
 
-def _plans(execution: Execution, kept: list[Queued]) -> dict[tuple[int, int], Schedule]:
-    return {
-        (row, column): schedule
-        for column, queued in enumerate(kept)
-        for row, schedule in _chains(execution, queued)
-    }
+def _is(execution: Execution, row: Row) -> bool:
+    """Whether the execution's line at the row's position is the row's line."""
+    lines = [s.place for s in execution.log or () if s.is_host and s.position[0] == row.position[0]]
+    return (lines[0] if lines else None) == row.place

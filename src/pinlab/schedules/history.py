@@ -1,8 +1,8 @@
-"""What has been queued and what has run, position by position, in one execution.
+"""What has been queued and what has run, moment by moment, in one execution.
 
 All questions of the form "could this piece have run back there?" are answered here. `chain` is the
-key: the shortest run of device steps that leads, from the state at a position, to a given piece,
-through everything that stream order and events put before it.
+key: the shortest run of device steps that leads, from the state at a moment, to a given point of a
+stream, through everything that stream order and events put before it.
 """
 
 from __future__ import annotations
@@ -11,51 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from pinlab.schedules.footprint import Footprint, Watch, watches
-from pinlab.schedules.schedule import Position
-from pinlab.sim.operation import Operation, Work
+from pinlab.schedules.queued import Point, Queued
+from pinlab.schedules.schedule import Plan, Position
+from pinlab.sim.operation import Operation
 from pinlab.sim.queue import HoldMark, StreamQueue, Ticket
 
 Alternative = tuple[Position, tuple[int, ...]]  # at this position, step these streams
-
-
-class Queued:
-    """One queued operation, as a run of steps of its stream."""
-
-    def __init__(
-        self, operation: Operation, pieces: int, first: int, position: Position, number: int
-    ) -> None:
-        self.operation = operation
-        self.number = number  # in order of submission, over all streams
-        self.stream = operation.stream.index
-        self.pieces = pieces
-        self.first = first  # steps of the stream before it
-        self.position = position  # where it was submitted
-        self.done = 0  # pieces that ran
-        self.needs: list[tuple[int, int]] = []  # (stream, steps) that events put before it
-        self.gates: list[HoldMark] = []
-        self.watches: list[list[Watch]] = [] if operation.waited else watches(operation, pieces)
-        self._torn: list[Work] | None = None
-        self._footprint: Footprint | None = None
-
-    @property
-    def footprint(self) -> Footprint:
-        if self._footprint is None:
-            self._footprint = Footprint(self.operation)
-        return self._footprint
-
-    def run_piece(self) -> bool:
-        """Run the piece just counted as done; whether it was the last."""
-        if self._torn is None:
-            assert self.operation.pieces is not None
-            self._torn = self.operation.pieces(self.pieces)
-            for block, byte in self.operation.prologue or ():
-                block.fill_(byte)
-        try:
-            self._torn[self.done - 1]()
-        except Exception as error:
-            self.operation.error = error
-        return self.done == self.pieces
+State = tuple[int, ...]  # steps done per stream
 
 
 @dataclass
@@ -64,77 +26,83 @@ class Moment:
 
     position: Position
     opened: bool
-    state: tuple[int, ...] = ()
-    runs: list[tuple[Queued, tuple[int, ...]]] = field(default_factory=list)  # with state before
+    state: State = ()
+    runs: list[tuple[Queued, State]] = field(default_factory=list)  # with the state before
 
     def done(self, stream: int) -> int:
         """Steps that `stream` had made when the host went on."""
         return self.state[stream] if stream < len(self.state) else 0
 
     def decided(self) -> tuple[int, ...]:
-        """The streams that the schedule stepped here; forced steps come after."""
+        """The streams that the schedule stepped here; steps that a wait forced come after."""
         total = sum(self.state)
         return tuple(queued.stream for queued, before in self.runs if sum(before) < total)
 
 
 class History:
-    """See the module's text. States are tuples: steps done per stream."""
+    """See the module's text.
+
+    Attributes:
+        queues: per stream, its operations. lengths, progress: per stream, steps queued and done.
+        moments: where the device could have moved. events: moments, submissions, waits in order.
+        watching: operations with host bytes to watch. landing: pending downloads.
+    """
 
     def __init__(self) -> None:
-        self.queues: list[list[Queued]] = [[]]
-        self.lengths: list[int] = [0]  # steps queued per stream
-        self.progress: list[int] = [0]  # steps done per stream
-        self.positions: list[Moment] = []
-        self.events: list[Any] = []  # ("position", Moment) | ("queued", Queued) | ("wait", …)
+        self.queues: list[list[Queued]] = []
+        self.lengths: list[int] = []
+        self.progress: list[int] = []
+        self.marks: list[list[tuple[int, Point]]] = []  # per stream: from this number on, this
+        self.moments: list[Moment] = []
+        self.events: list[tuple[str, Any]] = []  # "moment" Moment | "queued" Queued | "wait" Points
         self.watching: list[Queued] = []
-        self.landing: list[Queued] = []  # pending downloads
-        self._needs: dict[int, list[tuple[int, int]]] = {}
-        self._gates: dict[int, list[HoldMark]] = {}
-        self._tickets: dict[Ticket, int] = {}
+        self.landing: list[Queued] = []
+        self.count = 0  # operations
+        self._tickets: dict[Ticket, Point] = {}
         self._released_at: dict[HoldMark, Position] = {}
+        self._grow(0)
 
     # -- bookkeeping ------------------------------------------------------------------------------
 
     def _grow(self, stream: int) -> None:
         while len(self.queues) <= stream:
+            self.marks.append([(0, Point(len(self.queues), 0))])
             self.queues.append([])
             self.lengths.append(0)
             self.progress.append(0)
 
     def begin(self, position: Position, opened: bool) -> None:
         """The host reached a position."""
-        self.positions.append(Moment(position, opened))
-        self.events.append(("position", self.positions[-1]))
+        self.moments.append(Moment(position, opened))
+        self.events.append(("moment", self.moments[-1]))
 
     def settled(self) -> None:
         """The schedule's steps at this position are made."""
-        self.positions[-1].state = tuple(self.progress)
-
-    def open_last(self) -> None:
-        """What happened since the last position makes it a real choice."""
-        if self.positions:
-            self.positions[-1].opened = True
+        self.moments[-1].state = tuple(self.progress)
 
     def mark(self, operation: Operation) -> None:
         """An event record, an event wait or a hold was queued."""
         stream, guard = operation.stream.index, operation.guard
         self._grow(stream)
+        here = self.point(stream, operation.seq)
         if operation.kind == "record" and isinstance(guard, Ticket):
-            self._tickets[guard] = self.lengths[stream]
+            self._tickets[guard] = here
         elif operation.kind == "wait" and isinstance(guard, Ticket):
-            need = (guard.stream.index, self._tickets.get(guard, 0))
-            self._needs.setdefault(stream, []).append(need)
+            need = self._tickets.get(guard)
+            if need is not None:
+                here = Point(stream, 0, (*here.needs, need), here.gates)
+                self.marks[stream].append((operation.seq, here))
         elif isinstance(guard, HoldMark):
-            self._gates.setdefault(stream, []).append(guard)
+            here = Point(stream, 0, here.needs, (*here.gates, guard))
+            self.marks[stream].append((operation.seq, here))
 
-    def add(self, operation: Operation, pieces: int, position: Position) -> None:
+    def add(self, operation: Operation, pieces: int, position: Position) -> Queued:
         """Work was queued."""
         stream = operation.stream.index
         self._grow(stream)
-        number = sum(len(queue) for queue in self.queues)
-        queued = Queued(operation, pieces, self.lengths[stream], position, number)
-        queued.needs = list(self._needs.get(stream, ()))
-        queued.gates = list(self._gates.get(stream, ()))
+        before = self.point(stream, operation.seq - 1)
+        queued = Queued(operation, pieces, before, position, self.count)
+        self.count += 1
         self.queues[stream].append(queued)
         self.lengths[stream] += pieces
         self.events.append(("queued", queued))
@@ -142,13 +110,15 @@ class History:
             self.watching.append(queued)
         if operation.host_writes and not operation.waited:
             self.landing.append(queued)
+        return queued
 
     def released(self, position: Position) -> None:
         """Some hold was opened while the host was at `position`."""
-        for gates in self._gates.values():
-            for gate in gates:
-                if gate.released:
-                    self._released_at.setdefault(gate, position)
+        for marks in self.marks:
+            for _, point in marks:
+                for gate in point.gates:
+                    if gate.released:
+                        self._released_at.setdefault(gate, position)
 
     def moved(self, queued: Queued) -> None:
         """One step is being made."""
@@ -158,40 +128,46 @@ class History:
         if queued.watches:
             queued.watches.pop(0)
         if queued.done == queued.pieces:
-            self.watching = [q for q in self.watching if q is not queued]
-            self.landing = [q for q in self.landing if q is not queued]
-        if self.positions:
-            self.positions[-1].runs.append((queued, before))
+            if queued in self.watching:
+                self.watching.remove(queued)
+            if queued in self.landing:
+                self.landing.remove(queued)
+        if self.moments:
+            self.moments[-1].runs.append((queued, before))
 
     # -- questions --------------------------------------------------------------------------------
+
+    def at(self, stream: int, step: int) -> Queued:
+        """The operation that step number `step` (from 0) of a stream belongs to."""
+        for queued in reversed(self.queues[stream]):
+            if queued.before.steps <= step:
+                return queued
+        raise LookupError(f"stream {stream} has no step {step}")
 
     def head(self, stream: int) -> Queued:
         """The next operation of a stream."""
         return self.at(stream, self.progress[stream])
 
-    def at(self, stream: int, step: int) -> Queued:
-        """The operation that step number `step` (from 0) belongs to."""
-        for queued in reversed(self.queues[stream]):
-            if queued.first <= step:
-                return queued
-        raise LookupError(f"stream {stream} has no step {step}")
-
     def pending(self) -> Iterator[Queued]:
         """Everything that has not run completely."""
         for stream, queue in enumerate(self.queues):
-            for queued in queue:
-                if queued.first + queued.pieces > self.progress[stream]:
-                    yield queued
+            if self.lengths[stream] > self.progress[stream]:
+                yield from (queued for queued in queue if queued.done < queued.pieces)
 
-    def busy_streams(self) -> set[int]:
-        """Streams with pending work."""
-        return {s for s, n in enumerate(self.lengths) if n > self.progress[s]}
+    def is_busy(self) -> bool:
+        """Whether anything is pending."""
+        return self.progress != self.lengths
 
-    def steps_at(self, stream: StreamQueue, seq: int) -> int:
-        """How many steps of `stream` lie at or before sequence number `seq`."""
-        self._grow(stream.index)
-        queue = self.queues[stream.index]
-        return sum(queued.pieces for queued in queue if queued.operation.seq <= seq)
+    def point(self, stream: int, seq: int) -> Point:
+        """The point that a stream reaches with its entry number `seq`."""
+        self._grow(stream)
+        steps = self.lengths[stream]
+        for queued in reversed(self.queues[stream]):
+            if queued.operation.seq <= seq:
+                break
+            steps = queued.before.steps
+        marks = next(point for at, point in reversed(self.marks[stream]) if at <= seq)
+        return Point(stream, steps, marks.needs, marks.gates)
 
     def needed(self, stream: StreamQueue) -> int:
         """The stream that must move so that `stream` can."""
@@ -201,55 +177,59 @@ class History:
             stream = guard.stream
         return stream.index
 
-    def run_before(self, queued: Queued, pieces: int) -> Alternative | None:
-        """The way to have `queued` run up to `pieces` at the last position."""
-        moment = self.positions[-1]
-        steps = self.chain(moment.state, queued.stream, queued.first + pieces, moment.position)
-        if not steps:
-            return None
-        return moment.position, (*moment.decided(), *steps)
+    def plan(self) -> Plan:
+        """The steps that were made without a wait: as a schedule they replay this execution."""
+        return tuple((m.position, m.decided()) for m in self.moments if m.decided())
+
+    def run_at(self, moment: Moment, queued: Queued, pieces: int) -> Alternative | None:
+        """The way to have `queued` run up to `pieces` at a moment, after what ran there."""
+        steps = self.chain(moment.state, queued.after(pieces), moment.position)
+        return (moment.position, (*moment.decided(), *steps)) if steps else None
 
     def choices(self) -> Iterator[Alternative]:
         """Every single step that could have been made at an open position and was not."""
-        for moment in self.positions:
+        for moment in self.moments:
             if moment.opened:
                 for stream, length in enumerate(self.lengths):
-                    if moment.done(stream) < length:
-                        one = moment.done(stream) + 1
-                        if self.chain(moment.state, stream, one, moment.position) == (stream,):
+                    one = Point(stream, moment.done(stream) + 1)
+                    if one.steps <= length:
+                        steps = self.chain(moment.state, one, moment.position)
+                        if steps == (stream,):
                             yield moment.position, (*moment.decided(), stream)
 
-    def chain(
-        self, state: tuple[int, ...], stream: int, steps: int, position: Position
-    ) -> tuple[int, ...] | None:
-        """Streams to step, from `state`, until `stream` made `steps` steps; None if impossible."""
+    def chain(self, state: State, target: Point, position: Position) -> tuple[int, ...] | None:
+        """Streams to step, from `state` at `position`, to reach `target`; None if impossible."""
         progress = [*state, *[0] * (len(self.queues) - len(state))]
         made: list[int] = []
-        if not self._reach(progress, made, stream, steps, position):
-            return None
-        return tuple(made)
+        return tuple(made) if self._reach(progress, made, target, position) else None
 
     def _reach(
-        self, progress: list[int], made: list[int], stream: int, steps: int, position: Position
+        self, progress: list[int], made: list[int], target: Point, position: Position
     ) -> bool:
-        while progress[stream] < steps:
+        stream = target.stream
+        while progress[stream] < target.steps:
             queued = self.at(stream, progress[stream])
             if queued.position >= position:  # its submission opens the position after it
                 return False
-            if any(self._released_at.get(gate, position) >= position for gate in queued.gates):
+            if not self._passes(progress, made, queued.before, position):
                 return False
-            for other, count in queued.needs:
-                if not self._reach(progress, made, other, count, position):
-                    return False
             made.append(stream)
             progress[stream] += 1
-        return True
+        return self._passes(progress, made, target, position)
+
+    def _passes(
+        self, progress: list[int], made: list[int], point: Point, position: Position
+    ) -> bool:
+        """Whether the marks at a point let the stream go on."""
+        if any(self._released_at.get(gate, position) >= position for gate in point.gates):
+            return False
+        return all(self._reach(progress, made, need, position) for need in point.needs)
 
     def earlier_conflicts(self, later: Queued) -> Iterator[Alternative]:
         """`later` is about to run: where could it have run before conflicting work of others?"""
         if len(self.queues) < 2:
             return
-        for moment in reversed(self.positions):
+        for moment in reversed(self.moments):
             if moment.position <= later.position:
                 return
             for index, (earlier, before) in enumerate(moment.runs):
@@ -257,8 +237,7 @@ class History:
                     continue
                 if not earlier.footprint.conflicts(later.footprint):
                     continue
-                target = later.first + later.done + 1
-                steps = self.chain(before, later.stream, target, moment.position)
+                steps = self.chain(before, later.after(later.done + 1), moment.position)
                 if steps and earlier.stream not in steps:
-                    done = tuple(q.stream for q, _ in moment.runs[:index])
+                    done = tuple(queued.stream for queued, _ in moment.runs[:index])
                     yield moment.position, (*done, *steps)

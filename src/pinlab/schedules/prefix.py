@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pinlab.schedules.execution import Execution
 from pinlab.schedules.explore import check_arguments, make_runner
-from pinlab.schedules.history import Queued
+from pinlab.schedules.queued import Queued
 from pinlab.schedules.report import Report
 from pinlab.schedules.run import Runner
 from pinlab.schedules.schedule import Position, Schedule
@@ -186,7 +186,7 @@ class Prefix:
         failed: list[Exception] = []
 
         def on_position(execution: Execution, frame: FrameType | None) -> None:
-            opened = execution.history.positions[-1].opened
+            opened = execution.history.moments[-1].opened
             if is_there(execution.position, opened):
                 execution.on_position = None
                 try:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pinlab import sim
 from pinlab.schedules.checkpoint import Checkpoint
-from pinlab.schedules.execution import Execution, ScheduleError
-from pinlab.schedules.schedule import Schedule
+from pinlab.schedules.execution import Execution
+from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detach_host
 from pinlab.sim.state import accelerator
@@ -56,21 +56,32 @@ class Runner:
     def run(
         self,
         schedule: Schedule,
-        find: bool,
+        find: bool = False,
         on_position: OnPosition | None = None,
         log: bool = False,
     ) -> tuple[Outcome, Execution]:
         """The outcome under `schedule`, and the execution with what it noticed."""
-        execution = Execution(schedule, self.scope, self.pieces, find)
+        execution = self._execution(schedule, find)
         execution.on_position = on_position
         execution.log = [] if log else None
         return self._run(execution), execution
 
-    def run_at_submission(self) -> Outcome:
-        """The outcome if every operation runs as soon as it is queued."""
-        execution = Execution(Schedule(), self.scope, self.pieces, find=False)
-        execution.at_submission = True
-        return self._run(execution)
+    def run_early(self, late: tuple[int, Position] | None = None) -> tuple[Outcome, Execution]:
+        """The outcome if every operation runs as soon as it is queued.
+
+        Args:
+            late: the number of an operation that waits, with all that must follow it, and the
+                position at which it may run.
+        """
+        execution = self._execution(Schedule())
+        execution.early = True
+        execution.late = late
+        execution.log = []
+        return self._run(execution), execution
+
+    def _execution(self, schedule: Schedule, find: bool = False) -> Execution:
+        opcodes = self.granularity == "opcode"
+        return Execution(schedule, self.scope, self.pieces, opcodes, find)
 
     def _run(self, execution: Execution) -> Outcome:
         device = accelerator()
@@ -79,20 +90,17 @@ class Runner:
         device.mode = execution
         execution.device = device
         tracer = Tracer(
-            self.scope,
-            execution.before_line,
-            execution.after_return,
-            opcodes=self.granularity == "opcode",
+            self.scope, execution.before_line, execution.after_return, execution.opcodes
         )
         try:
             returned = tracer.run(self.program)
             execution.returned()
             value = detach_host(returned)
             device.wait(device.everything())
-        except (ScheduleError, KeyboardInterrupt):
-            raise
         except sim.HeldStreamError as error:
             value = Blocked(str(error.place or "an unknown line"))
         except Exception as error:
             value = Raised(error)
+        if execution.failure is not None:
+            raise execution.failure
         return Outcome(value)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pinlab.schedules.queued import Queued
 from pinlab.schedules.schedule import Position
-from pinlab.sim.operation import Operation
 from pinlab.sim.place import Place
 
 
@@ -49,20 +49,18 @@ class Step:
         return f"{self.lane}  {self.name}{part} (queued at {self.place}{why})"
 
 
-def device_step(
-    operation: Operation, position: Position, number: int, piece: int, pieces: int, forced: bool
-) -> Step:
-    """The step that runs `operation`, or a piece of it."""
-    stream = operation.stream.index
+def device_step(queued: Queued, position: Position, forced: bool) -> Step:
+    """The step that runs a queued operation, or the piece of it counted as done just now."""
+    operation = queued.operation
     return Step(
-        f"stream {stream}",
+        f"stream {queued.stream}",
         operation.name,
         position,
         operation.queued_at,
         operation.kind,
-        stream,
-        piece,
-        pieces,
+        queued.stream,
+        queued.done,
+        queued.pieces,
         forced,
-        number,
+        queued.number,
     )

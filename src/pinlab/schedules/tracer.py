@@ -69,7 +69,7 @@ class Tracer:
     Args:
         scope: the code whose lines count.
         before_line: called with the frame before each line (each opcode, if `opcodes`).
-        after_return: called when a function of the scope returns into a line that goes on.
+        after_return: called when a function of the scope returns, but the outermost one.
     """
 
     def __init__(
@@ -83,7 +83,6 @@ class Tracer:
         self.before_line = before_line
         self.after_return = after_return
         self.event = "opcode" if opcodes else "line"
-        self.root: FrameType | None = None
 
     def run(self, function: Callable[[], Any]) -> Any:
         """Call `function` and return its value."""
@@ -97,15 +96,18 @@ class Tracer:
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not self.scope.counts(frame.f_code):
             return None
-        if self.root is None:
-            self.root = frame
         if self.event == "opcode":
             frame.f_trace_opcodes = True
+            frame.f_trace_lines = False
         return self._local
 
     def _local(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == self.event:
             self.before_line(frame)
-        elif event == "return" and frame is not self.root:
+        elif event == "return" and not _is_outermost(frame):
             self.after_return(frame)
         return self._local
+
+
+def _is_outermost(frame: FrameType) -> bool:
+    return frame.f_back is not None and frame.f_back.f_code is Tracer.run.__code__

@@ -110,8 +110,8 @@ class Accelerator:
         write the block as soon as it is ordered after this one.
         """
         with self.lock:
+            self.mode.filling(self, stream, fill, freed)
             if stream.completed >= freed or not stream.pending:
-                self.mode.filling(self, fill)
                 do_fills([fill])
             else:
                 stream.prologue = [*(stream.prologue or ()), fill]

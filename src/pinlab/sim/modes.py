@@ -40,8 +40,11 @@ class Mode:
     def observed(self, device: Accelerator) -> None:
         """Called when the host is about to see how far the device got, e.g. by a `query()`."""
 
-    def filling(self, device: Accelerator, fill: Fill) -> None:
-        """Called before a recycled block is filled at once, on the host's time."""
+    def answered(self, device: Accelerator) -> None:
+        """Called when the host has seen it and goes on."""
+
+    def filling(self, device: Accelerator, stream: StreamQueue, fill: Fill, freed: int) -> None:
+        """Called before a recycled block is filled: now, or once entry `freed` of `stream` ran."""
 
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run work until every target is reached."""

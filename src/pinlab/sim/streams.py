@@ -242,6 +242,7 @@ def _poll(queue: StreamQueue, seq: int) -> bool:
     with device.lock:
         device.mode.polled(device, (queue, seq))
         done = queue.completed >= seq
+        device.mode.answered(device)
         if not done:
             device.check_poll((queue, seq))
             return False
