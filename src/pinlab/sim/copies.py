@@ -130,7 +130,18 @@ def _is_direct(left: torch.Tensor, right: torch.Tensor) -> bool:
     sizes = zip(left.shape, left.stride(), right.stride(), strict=True)
     if any(n > 1 and a != b for n, a, b in sizes):
         return False
-    return torch._prims_common.is_non_overlapping_and_dense_or_false(left)
+    return left.is_contiguous() or _is_dense(left)
+
+
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether the elements fill one run of memory, each once, in any order of dimensions."""
+    expected = 1
+    for step, length in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if length > 1:
+            if step != expected:
+                return False
+            expected *= length
+    return True
 
 
 def _transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
