@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 
@@ -82,6 +82,7 @@ class DeviceAllocator:
         self.peak = 0
         self.generation = 0
         self.fill: int | None = 0xCD
+        self.looking: Callable[[], None] = lambda: None  # called when recycling depends on progress
 
     def allocate(self, nbytes: int, stream: StreamQueue) -> Allocation:
         """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
@@ -91,6 +92,9 @@ class DeviceAllocator:
                 self._collect()
             if self.guarded:
                 self._release_guarded()
+                if any(block.size == size for block, _ in self.guarded):
+                    self.looking()
+                    self._release_guarded()
             self.in_use += size
             self.peak = max(self.peak, self.in_use)
             blocks = self.free.get((stream, size))

@@ -19,7 +19,8 @@ def start() -> Accelerator:
     """Make the device, once."""
     global _accelerator
     if _accelerator is None:
-        _accelerator = Accelerator(Threaded())
+        _accelerator = device = Accelerator(Threaded())
+        device_memory.looking = host_memory.looking = lambda: device.mode.observed(device)
     return _accelerator
 
 
