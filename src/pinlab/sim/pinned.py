@@ -11,12 +11,14 @@ import bisect
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable
 
 import torch
 
 from pinlab.sim.blocks import Use, still_used
 from pinlab.sim.errors import ForkedProcessError
 from pinlab.sim.pages import PAGE, Pages
+from pinlab.sim.place import Place, caller_place
 from pinlab.sim.platform import current_platform
 from pinlab.sim.queue import StreamQueue
 
@@ -27,12 +29,13 @@ class PinnedBlock:
     `users` are the streams on which the allocator knows of a copy since the block was handed out.
     """
 
-    __slots__ = ("memory", "pages", "users")
+    __slots__ = ("memory", "pages", "place", "users")
 
     def __init__(self, size: int) -> None:
         self.pages = Pages(size)
         self.memory = torch.frombuffer(self.pages.mapping, dtype=torch.uint8)
         self.users: set[StreamQueue] = set()
+        self.place: Place | None = None  # the line that got it last
 
     def __repr__(self) -> str:
         return f"<pinned block, {self.pages.size} bytes, locked={self.pages.locked}>"
@@ -53,6 +56,11 @@ class PinnedAllocator:
         self.known: tuple[list[int], list[PinnedBlock]] = ([], [])  # by address, for `find`
         self.fill: int | None = 0xCD
         self.forked = False
+        self.looking: Callable[[], None] = lambda: None  # called when recycling depends on progress
+        self.taken: Callable[[PinnedBlock], None] = lambda block: (
+            None
+        )  # a block is handed out again
+        self.dropped: Callable[[PinnedBlock], None] = lambda block: None  # its last tensor is gone
 
     def allocate(
         self, shape: torch.Size, stride: tuple[int, ...], dtype: torch.dtype
@@ -68,6 +76,7 @@ class PinnedAllocator:
             if not nbytes:
                 return torch.empty_strided(shape, stride, dtype=dtype, device="cpu")
             block = self._take(max(PAGE, 1 << (nbytes - 1).bit_length()))
+            block.place = caller_place()
             if self.fill is not None:
                 block.memory.fill_(self.fill)
             exporter = block.pages.exporter()
@@ -78,8 +87,12 @@ class PinnedAllocator:
     def _take(self, size: int) -> PinnedBlock:
         with self.lock:
             self._collect()
+            if any(block.pages.size == size for block, _ in self.guarded):
+                self.looking()
+                self._collect()
             blocks = self.free.get(size)
             if blocks:
+                self.taken(blocks[-1])
                 return blocks.pop()
             block = PinnedBlock(size)
             addresses, known = self.known
@@ -94,17 +107,25 @@ class PinnedAllocator:
         """The last tensor is gone. A finalizer: on any thread, at any time, without the lock."""
         uses = [(user, user.submitted) for user in block.users]
         block.users.clear()
+        self.dropped(block)
         self.returned.append((block, uses))
 
     def _collect(self) -> None:
-        waiting, self.guarded = self.guarded, []
         while self.returned:
-            waiting.append(self.returned.popleft())
+            block, uses = self.returned.popleft()
+            if uses:
+                self.guarded.append((block, uses))
+            else:
+                self._put(block)
+        waiting, self.guarded = self.guarded, []
         for block, uses in waiting:
             if still_used(uses):
                 self.guarded.append((block, uses))
             else:
-                self.free.setdefault(block.pages.size, []).append(block)
+                self._put(block)
+
+    def _put(self, block: PinnedBlock) -> None:
+        self.free.setdefault(block.pages.size, []).append(block)
 
     def in_use(self) -> list[PinnedBlock]:
         """The blocks that live tensors hold."""
