@@ -11,9 +11,9 @@ from collections import Counter
 
 from pinlab.schedules.history import History, Moment, State
 from pinlab.schedules.queued import Point
+from pinlab.schedules.schedule import Position
 
 MAX_STATES = 50_000  # states at one position; beyond, the total is not computed
-_LATEST = (1 << 60, 0)
 
 
 def count_schedules(history: History) -> int | None:
@@ -28,7 +28,7 @@ def count_schedules(history: History) -> int | None:
             if len(counts) > MAX_STATES:
                 return None
         elif kind == "wait":
-            counts = _force(history, what, counts)
+            counts = _force(history, *what, counts)
     return sum(counts.values())
 
 
@@ -52,13 +52,15 @@ def _spread(history: History, moment: Moment, counts: Counter[State]) -> Counter
     return result
 
 
-def _force(history: History, targets: list[Point], counts: Counter[State]) -> Counter[State]:
+def _force(
+    history: History, targets: list[Point], position: Position, counts: Counter[State]
+) -> Counter[State]:
     """What a wait needs, from each state."""
     result: Counter[State] = Counter()
     for state, ways in counts.items():
         progress = state
         for target in targets:
-            made = history.chain(progress, target, _LATEST) or ()
+            made = history.chain(progress, target, position) or ()
             progress = tuple(n + made.count(s) for s, n in enumerate(progress))
         result[progress] += ways
     return result

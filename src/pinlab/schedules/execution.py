@@ -317,7 +317,7 @@ class Execution(Mode):
         self.look()
         points = [self.history.point(stream.index, seq) for stream, seq in targets]
         self.trace.append(("wait", *((point.stream, point.steps) for point in points)))
-        self.history.events.append(("wait", points))
+        self.history.events.append(("wait", (points, self.position)))
         for stream, seq in targets:
             while stream.completed < seq:
                 index = self.history.needed(stream)

@@ -177,11 +177,7 @@ class _Search:
 def _run_twice(runner: Runner) -> tuple[Outcome, Execution]:
     threads = set(threading.enumerate())
     outcome, execution = runner.run(Schedule(), find=True)
-    left = [
-        thread.name
-        for thread in threading.enumerate()
-        if thread not in threads and not isinstance(thread, threading._DummyThread)
-    ]
+    left = [thread.name for thread in threading.enumerate() if _goes_on(thread, threads)]
     if left:
         raise NondeterministicProgramError(
             f"the program left a thread running: {', '.join(left)}; join it before returning"
@@ -195,6 +191,14 @@ def _run_twice(runner: Runner) -> tuple[Outcome, Execution]:
             "memory is put back between runs)"
         )
     return outcome, execution
+
+
+def _goes_on(thread: threading.Thread, known: set[threading.Thread]) -> bool:
+    """Whether a new thread is alive and does not end by itself within half a second."""
+    if thread in known or isinstance(thread, threading._DummyThread):
+        return False
+    thread.join(0.5)
+    return thread.is_alive()
 
 
 def _difference(one: Outcome, first: Execution, two: Outcome, second: Execution) -> str:

@@ -44,7 +44,8 @@ class History:
 
     Attributes:
         queues: per stream, its operations. lengths, progress: per stream, steps queued and done.
-        moments: where the device could have moved. events: moments, submissions, waits in order.
+        moments: where the device could have moved.
+        events: in order, ("moment", Moment) and ("wait", (Points, Position)).
         watching: operations with host bytes to watch. landing: pending downloads.
     """
 
@@ -54,7 +55,7 @@ class History:
         self.progress: list[int] = []
         self.marks: list[list[tuple[int, Point]]] = []  # per stream: from this number on, this
         self.moments: list[Moment] = []
-        self.events: list[tuple[str, Any]] = []  # "moment" Moment | "queued" Queued | "wait" Points
+        self.events: list[tuple[str, Any]] = []
         self.watching: list[Queued] = []
         self.landing: list[Queued] = []
         self.count = 0  # operations
@@ -105,7 +106,6 @@ class History:
         self.count += 1
         self.queues[stream].append(queued)
         self.lengths[stream] += pieces
-        self.events.append(("queued", queued))
         if queued.watches:
             self.watching.append(queued)
         if operation.host_writes and not operation.waited:
