@@ -83,6 +83,8 @@ class DeviceAllocator:
         self.generation = 0
         self.fill: int | None = 0xCD
         self.looking: Callable[[], None] = lambda: None  # called when recycling depends on progress
+        self.recycled: Callable[[Block], None] = lambda block: None  # a block is handed out again
+        self.awaited: Callable[[Block], None] = lambda block: None  # recorded streams are past it
 
     def allocate(self, nbytes: int, stream: StreamQueue) -> Allocation:
         """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
@@ -99,6 +101,7 @@ class DeviceAllocator:
             self.peak = max(self.peak, self.in_use)
             blocks = self.free.get((stream, size))
             if blocks:
+                self.recycled(blocks[-1])
                 return Allocation(blocks.pop(), self, fresh=False)
             self.reserved += size
         with torch.inference_mode(False):
@@ -123,6 +126,7 @@ class DeviceAllocator:
             if still_used(uses):
                 self.guarded.append((block, uses))
             else:
+                self.awaited(block)
                 self._put(block)
 
     def _put(self, block: Block) -> None:

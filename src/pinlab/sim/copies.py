@@ -59,8 +59,8 @@ def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> 
     operation.device_writes = (target._inner,)
     operation.host_reads = () if staged else (bytes_read_late,)
     operation.waited = not non_blocking
-    device.submit(operation)
     _track(source, operation)
+    device.submit(operation)
     if operation.waited:
         device.wait([(stream, operation.seq)])
 
@@ -95,8 +95,8 @@ def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -
     operation.host_writes = (landing,)
     blocks = not pinned and current_platform().pageable_downloads_block
     operation.waited = blocks or not non_blocking
-    device.submit(operation)
     _track(target, operation)
+    device.submit(operation)
     if operation.waited:
         device.wait([(stream, operation.seq)])
 
@@ -164,5 +164,6 @@ def _tear(target: torch.Tensor, source: torch.Tensor, count: int) -> list[Work]:
 def _track(tensor: torch.Tensor, operation: Operation) -> None:
     """Tell the host allocator, if it recognises the tensor, that a queued copy uses its block."""
     block = host_memory.tracked_block(tensor)
+    operation.tracked = block is not None
     if block is not None:
         block.users.add(operation.stream)

@@ -57,6 +57,7 @@ class Operation:
         "seq",
         "started",
         "stream",
+        "tracked",
         "waited",
         "work",
     )
@@ -83,6 +84,7 @@ class Operation:
         self.host_writes = host_writes
         self.nbytes = nbytes
         self.pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
+        self.tracked = False  # the host allocator knows that it uses a pinned block
         self.waited = False  # the call that submits it also waits for it, so the host cannot act
         self.prologue: list[Fill] | None = None  # of recycled blocks, done just before it
         self.guard: object = None  # what a mark waits for: a Ticket or a Hold

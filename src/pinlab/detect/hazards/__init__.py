@@ -1,0 +1,8 @@
+"""The hazard tracker: ``with hazards() as found: …``."""
+
+from __future__ import annotations
+
+from pinlab.detect.hazards.hazard import Between, Buffer, Findings, Hazard, Kind
+from pinlab.detect.hazards.watching import hazards
+
+__all__ = ["Between", "Buffer", "Findings", "Hazard", "Kind", "hazards"]
