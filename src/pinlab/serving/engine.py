@@ -49,7 +49,7 @@ class Engine:
         model: LookupModel,
         batch: InputBatch,
         pooling: str = "MEAN",
-        max_num_batched_tokens: int = 512,
+        max_num_batched_tokens: int = 160,
         max_in_flight: int = 2,
     ) -> None:
         if pooling not in POOLS:

@@ -24,8 +24,8 @@ from pinlab.serving.model import LookupModel, reflection
 from pinlab.serving.ranking import ndcg_at_k, rank_order
 from pinlab.serving.rerank_data import RerankData, load_rerank_data
 
-MAX_NUM_REQS = 8
-MAX_NUM_BATCHED_TOKENS = 256
+MAX_NUM_REQS = 4
+MAX_NUM_BATCHED_TOKENS = 160
 MAX_IN_FLIGHT = 2
 
 
