@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-
 import torch
 
-from pinlab.sim import SimTensor
-from pinlab.sim.state import host_memory
+from pinlab.sim.state import device_memory, host_memory
 
 
 class Checkpoint:
@@ -28,9 +25,4 @@ class Checkpoint:
 
 def _live() -> list[torch.Tensor]:
     pinned = [block.memory for block in host_memory.in_use()]
-    blocks = {
-        id(tensor._memory.block): tensor._memory.block.memory
-        for tensor in gc.get_objects()
-        if type(tensor) is SimTensor
-    }
-    return [*pinned, *blocks.values()]
+    return [*pinned, *(block.memory for block in device_memory.alive())]

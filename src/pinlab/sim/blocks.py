@@ -77,6 +77,7 @@ class DeviceAllocator:
         self.returned: deque[tuple[Block, list[Use] | None]] = deque()
         self.free: dict[tuple[StreamQueue, int], list[Block]] = {}
         self.guarded: list[tuple[Block, list[Use]]] = []  # freed, but recorded on other streams
+        self.live: set[Block] = set()  # held by tensors, or freed and not yet collected
         self.reserved = 0
         self.in_use = 0
         self.peak = 0
@@ -112,6 +113,7 @@ class DeviceAllocator:
         """Put back what was freed, unless it was recorded on other streams."""
         while self.returned:
             block, uses = self.returned.popleft()
+            self.live.discard(block)
             if block.generation != self.generation:
                 continue  # from before a reset
             self.in_use -= block.size
@@ -146,10 +148,16 @@ class DeviceAllocator:
             self._collect()
             return self.in_use
 
+    def alive(self) -> list[Block]:
+        """The blocks that live tensors hold, those from before a reset as well."""
+        with self.lock:
+            self._collect()
+            return list(self.live)
+
     def reset(self) -> None:
         """Start as new; blocks that are still alive never come back here."""
         with self.lock:
-            self.returned.clear()
+            self._collect()
             self.free.clear()
             self.guarded.clear()
             self.reserved = self.in_use = self.peak = 0
