@@ -6,6 +6,7 @@ answered true, even if it ran long ago (in `eager` mode everything runs at once)
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 
 import torch
@@ -37,6 +38,7 @@ class Tracker:
         self.flights: list[Flight] = []
         self.work: list[Work] = []
         self.place: Place = caller_place()
+        self.thread = threading.get_ident()
         self.exact = False  # whether `look` is called after every line
         self._said: set[tuple[Kind, StreamQueue, int, str]] = set()
 
@@ -56,7 +58,8 @@ class Tracker:
     def completed(self, operation: Operation) -> None:
         """What the device wrote is no write of the host's."""
         written = host_writes(operation)
-        self.look(but_not=written)
+        if threading.get_ident() == self.thread:  # a stream's own thread knows no host line
+            self.look(but_not=written)
         for flight in self.flights:
             flight.refresh(written)
 

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from pinlab import sim
+from pinlab.detect.hazards.conversions import conversions_reported
 from pinlab.detect.hazards.hazard import Findings
-from pinlab.detect.hazards.host import HostAccess, conversions_reported
+from pinlab.detect.hazards.host import HostAccess
 from pinlab.detect.hazards.tracker import Tracker
 from pinlab.sim.lines import HostLines, users_frame
 from pinlab.sim.state import accelerator, device_memory, host_memory

@@ -1,0 +1,95 @@
+"""`PendingArray`: a numpy view of a buffer that a pending download will fill.
+
+Making it reads nothing; using it before the wait does. Only arrays that are made while the download
+is in flight can be followed so: a face made earlier is an ordinary array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from pinlab.detect.hazards.line import host_line
+from pinlab.sim import Place
+from pinlab.sim.extent import Runs, runs_of
+
+Access = Callable[[Runs, Place], None]
+
+
+class PendingArray(np.ndarray[Any, Any]):
+    """A numpy view of a buffer that a pending download will fill; each use is reported.
+
+    Once the download is covered by a wait it is an array like any other.
+    """
+
+    access: Access | None = None
+
+    def __array_finalize__(self, base: Any) -> None:
+        self.access = getattr(base, "access", None)
+
+    def _report(self) -> None:
+        if self.access is not None:
+            self.access(runs_of(self), host_line())
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        if not isinstance(found, np.ndarray) or not np.may_share_memory(
+            _plain(found), _plain(self)
+        ):
+            self._report()  # an element, or a copy by fancy indexing; a slice reads nothing
+        return found
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        for value in inputs:
+            if isinstance(value, PendingArray):
+                value._report()
+        outs = tuple(_plain(value) for value in kwargs.pop("out", ()))
+        if outs:
+            kwargs["out"] = outs
+        return getattr(ufunc, method)(*[_plain(value) for value in inputs], **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        self._report()
+        return func(*[_plain(value) for value in args], **{k: _plain(v) for k, v in kwargs.items()})
+
+    def __iter__(self) -> Iterator[Any]:
+        self._report()
+        return iter(_plain(self))
+
+    def tolist(self) -> Any:
+        self._report()
+        return super().tolist()
+
+    def item(self, *args: Any) -> Any:
+        self._report()
+        return super().item(*args)
+
+    def tobytes(self, *args: Any, **kwargs: Any) -> bytes:
+        self._report()
+        return super().tobytes(*args, **kwargs)
+
+    def copy(self, *args: Any, **kwargs: Any) -> Any:
+        self._report()
+        return _plain(self).copy(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        self._report()
+        return repr(_plain(self))
+
+    def __bool__(self) -> bool:
+        self._report()
+        return bool(_plain(self))
+
+    def __int__(self) -> int:
+        self._report()
+        return int(_plain(self))
+
+    def __float__(self) -> float:
+        self._report()
+        return float(_plain(self))
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, PendingArray) else value
