@@ -13,7 +13,7 @@
 
 from __future__ import annotations
 
-from pinlab.sim.backend import install, reset
+from pinlab.sim.backend import install
 from pinlab.sim.control import fill, installed, link, mode, pending, step
 from pinlab.sim.errors import (
     DeviceMismatchError,
@@ -23,6 +23,7 @@ from pinlab.sim.errors import (
     SimError,
 )
 from pinlab.sim.hold import hold
+from pinlab.sim.lifecycle import reset
 from pinlab.sim.link import Link
 from pinlab.sim.operation import Operation
 from pinlab.sim.place import Place

@@ -49,6 +49,7 @@ class Accelerator:
         self.observers: list[Observer] = []
         self.errors: list[Operation] = []
         self.wait_began = float("nan")  # for observers: of the wait they hear of; nan for a query
+        self.waiting: set[threading.Thread] = set()  # host threads in a wait
         self.stopping = threading.Event()  # the interpreter goes down
         self.forked = False  # this is a child process; the device is the parent's
         self.default = self.new_stream(0)
@@ -224,7 +225,14 @@ class Accelerator:
         if hold is None and not busy and not self.mode.free_running:
             raise SimError(f"nothing can run, yet {target[0]} has not reached {target[1]}")
         left = 1.0 if hold is None else hold.deadline - time.monotonic()
-        self.changed.wait(min(1.0, max(0.0, left) + 0.001))
+        thread = threading.current_thread()
+        self.waiting.add(thread)
+        try:
+            self.changed.wait(min(1.0, max(0.0, left) + 0.001))
+        finally:
+            self.waiting.discard(thread)
+        if self.stopping.is_set() and thread is not threading.main_thread():
+            raise SystemExit  # out of torch before the interpreter goes down; ends the thread
 
     def quiesce(self) -> None:
         """Let everything run that can (work behind a hold stays)."""
@@ -232,34 +240,6 @@ class Accelerator:
             return
         with self.lock:
             self.mode.quiesce(self)
-
-    def forget(self) -> None:
-        """Drop queued work, the streams but the default one, holds and failures."""
-        self.check_process()
-        with self.lock:
-            for stream in self.streams:
-                stream.clear()
-            while any(stream.running for stream in self.streams):
-                self.wait_a_moment((self.default, self.default.submitted))
-                for stream in self.streams:
-                    stream.clear()
-            for stream in self.streams[1:]:
-                stream.listed = False
-                stream.wake.notify_all()  # its thread ends
-            del self.streams[1:]
-            self.holds.clear()
-            self.errors.clear()
-            self.changed.notify_all()
-
-    def stop(self) -> None:
-        """At exit: no worker may be inside torch while the interpreter goes down."""
-        self.stopping.set()
-        with self.lock:
-            for stream in self.streams:
-                stream.wake.notify_all()
-            workers = [stream.worker for stream in self.streams if stream.worker is not None]
-        for worker in workers:
-            worker.join(30.0)  # it may be in the middle of one operation
 
     def pending(self) -> list[Operation]:
         """Queued or running work, in order of submission; marks left out."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import sys
 import threading
 import types
 from typing import Any
@@ -14,9 +13,9 @@ import torch
 from pinlab.sim import dispatch, generator, streams
 from pinlab.sim.errors import SimError
 from pinlab.sim.factories import override_pinning, wrap_factories
+from pinlab.sim.lifecycle import after_fork, stop
 from pinlab.sim.memory import empty, empty_strided
-from pinlab.sim.modes import Mode
-from pinlab.sim.state import accelerator, device_memory, host_memory, is_started, start
+from pinlab.sim.state import accelerator, device_memory, is_started, start
 
 _library: list[torch.library.Library] = []
 _installing = threading.Lock()
@@ -38,9 +37,9 @@ def install() -> None:
             )
         _register()
         start()
-        atexit.register(_stop)
+        atexit.register(stop)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_after_fork)
+            os.register_at_fork(after_in_child=after_fork)
 
 
 def _register() -> None:
@@ -65,26 +64,6 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
     """Copies that reach us below the Python key, from `torch.tensor(…, device="sim")`."""
     plan = torch.ops.aten.copy_.default
     return dispatch.dispatch(plan, (target, source, non_blocking), {})
-
-
-def _stop() -> None:
-    """At exit: end the threads, drop what is queued, name the failures that nobody heard of."""
-    device = accelerator()
-    if device.forked:
-        return
-    device.stop()
-    device.mode = Mode()  # whoever still waits, in another exit handler say, runs the work itself
-    for failed in device.errors:
-        print(f"pinlab.sim: nobody waited after {failed!r}: {failed.error}", file=sys.stderr)
-
-
-def _after_fork() -> None:
-    """In the child: no thread came along that could release a lock, and none that runs a queue."""
-    device = accelerator()
-    device.forked = host_memory.forked = True
-    device.lock = threading.RLock()
-    device.changed = threading.Condition(device.lock)
-    device_memory.lock = host_memory.lock = threading.RLock()
 
 
 class SimModule(types.ModuleType):
@@ -159,17 +138,3 @@ class SimModule(types.ModuleType):
 
     def __repr__(self) -> str:
         return "<module 'torch.sim' (pinlab.sim)>"
-
-
-def reset() -> None:
-    """Forget queued work, streams, caches, held gates and failures; seed the generator with 0.
-
-    For tests and for the explorer. Tensors that are alive stay usable.
-    """
-    device = accelerator()
-    with device.lock:
-        device.forget()
-        streams.reset_pool()
-        device_memory.reset()
-        host_memory.reset()
-        generator.manual_seed(0)

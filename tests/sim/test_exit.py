@@ -1,0 +1,173 @@
+"""The interpreter's end: with work queued, held, running or failed, it comes, and soon.
+
+Each cycle is an interpreter of its own, from start to exit. They run a few at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+BEGIN = """
+import atexit, sys, threading, time
+import torch
+from pinlab import sim
+sim.install()
+gpu = torch.get_device_module(torch.device("sim"))
+row = torch.ones(1000, pin_memory=True)
+there = torch.zeros(1000, device="sim")
+gpu.synchronize()
+"""
+
+# What is going on when the interpreter ends, and what it must have said (None: anything).
+ENDS: dict[str, tuple[str, str | None]] = {
+    "threads have much to do": (
+        """
+streams = [gpu.Stream() for _ in range(6)]
+for _ in range(100):
+    for stream in streams:
+        with gpu.stream(stream):
+            there.copy_(row, non_blocking=True)
+            there + 1
+""",
+        "",
+    ),
+    "a copy takes ten minutes": (
+        """
+sim.link(latency=600.0)
+for _ in range(3):
+    there.copy_(row, non_blocking=True)
+time.sleep(0.02)
+""",
+        "",
+    ),
+    "a kernel runs": (
+        """
+big = torch.ones(700, 700, device="sim")
+for _ in range(200):
+    big = big @ big
+""",
+        "",
+    ),
+    "lazy work is queued": (
+        """
+sim.mode("lazy").__enter__()
+there.copy_(row, non_blocking=True)
+there + 1
+""",
+        "",
+    ),
+    "a stream is held": (
+        """
+block = sim.hold()
+block.__enter__()
+there.copy_(row, non_blocking=True)
+""",
+        "",
+    ),
+    "a timer will release": (
+        """
+block = sim.hold(release_after=5.0)
+block.__enter__()
+there.copy_(row, non_blocking=True)
+""",
+        "",
+    ),
+    "another thread waits for a held stream": (
+        """
+block = sim.hold(timeout=600.0)
+block.__enter__()
+there.copy_(row, non_blocking=True)
+threading.Thread(target=there.tolist, daemon=True).start()
+time.sleep(0.02)
+""",
+        "",
+    ),
+    "an exit handler asks for a result": (
+        """
+def last():
+    print((there.copy_(row, non_blocking=True) + 1).sum().item())
+atexit.register(last)
+atexit.unregister(sim.lifecycle.stop)
+atexit.register(sim.lifecycle.stop)  # now the device ends first
+there.copy_(row, non_blocking=True)
+""",
+        "2000.0",
+    ),
+    "an object asks for a result in its destructor": (
+        """
+class Late:
+    def __del__(self, there=there):
+        there.add_(1).sum().item()
+late = Late()
+late.itself = late
+""",
+        None,  # so late that torch itself may have to give up
+    ),
+    "nobody waited after a failure": (
+        """
+table, wrong = torch.zeros(3, 2, device="sim"), torch.tensor([7]).to("sim")
+torch.nn.functional.embedding(wrong, table)
+while sim.pending(): pass
+""",
+        "nobody waited after",
+    ),
+}
+
+
+def run_all(ends: list[str], limit: float, at_once: int = 3) -> list[str]:
+    """Run one interpreter per end; what went wrong."""
+    problems: list[str] = []
+    waiting, running = list(ends), []  # type: list[str], list[tuple[str, float, subprocess.Popen[str]]]
+    while waiting or running:
+        while waiting and len(running) < at_once:
+            end = waiting.pop(0)
+            child = subprocess.Popen(
+                [sys.executable, "-c", BEGIN + ENDS[end][0] + "\nprint('end of script')"],
+                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            running.append((end, time.monotonic(), child))
+        for one in running[:]:
+            end, began, child = one
+            late = time.monotonic() - began > limit
+            if child.poll() is None and not late:
+                continue
+            running.remove(one)
+            if late:
+                child.kill()
+            said, _ = child.communicate()
+            problems += _problems(end, late, child.returncode, said)
+        time.sleep(0.01)
+    return problems
+
+
+def _problems(end: str, late: bool, code: int, said: str) -> list[str]:
+    if late:
+        return [f"{end}: still there\n{said}"]
+    wanted = ENDS[end][1]
+    more = said.replace("end of script\n", "")
+    right = wanted is None or (wanted in more if wanted else not more)
+    if code != 0 or "end of script" not in said or not right:
+        return [f"{end}: exit code {code}\n{said}"]
+    return []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_twenty_interpreters_start_and_exit_with_work_queued() -> None:
+    ends = list(itertools.islice(itertools.cycle(ENDS), 20))
+    assert run_all(ends, limit=90) == []
+
+
+@pytest.mark.soak
+def test_two_hundred_interpreters_start_and_exit_with_work_queued() -> None:
+    ends = list(itertools.islice(itertools.cycle(ENDS), 200))
+    assert run_all(ends, limit=90) == []
