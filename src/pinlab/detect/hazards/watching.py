@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
+
+import torch
 
 from pinlab import sim
 from pinlab.detect.hazards.conversions import conversions_reported
 from pinlab.detect.hazards.hazard import Findings
 from pinlab.detect.hazards.host import HostAccess
+from pinlab.detect.hazards.probable import Snapshots
 from pinlab.detect.hazards.tracker import Tracker
 from pinlab.sim.lines import HostLines, users_frame
 from pinlab.sim.state import accelerator, device_memory, host_memory
@@ -39,6 +43,10 @@ def hazards(lines: bool = False) -> Iterator[Findings]:
     >>> [(str(hazard.kind), hazard.buffer.name) for hazard in found]
     [("write to an upload's source", 'row')]
     """
+    if not sim.installed() and os.environ.get("PINLAB_DEVICE", "sim") == "cuda":
+        with probable_hazards(torch.cuda) as found:
+            yield found
+        return
     sim.install()
     device = accelerator()
     tracker = Tracker(device)
@@ -59,6 +67,21 @@ def hazards(lines: bool = False) -> Iterator[Findings]:
             yield tracker.findings
         finally:
             tracker.look()
+
+
+@contextmanager
+def probable_hazards(gpu: Any) -> Iterator[Findings]:
+    """The same block on a real GPU: snapshots compared when an upload is over.
+
+    `hazards` uses it under ``PINLAB_DEVICE=cuda``; `lines` has no effect there.
+
+    Args:
+        gpu: the device module, ``torch.cuda``.
+    """
+    snapshots = Snapshots(gpu)
+    with snapshots:
+        yield snapshots.findings
+    snapshots.compare(wait=True)
 
 
 def _after_line(tracker: Tracker, follow: HostLines) -> None:
