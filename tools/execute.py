@@ -19,6 +19,7 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbclient.output_widget import OutputWidget
 from nbformat import NotebookNode
 
 CELL_TIMEOUT = 60
@@ -34,6 +35,17 @@ class ThisEnvironment(KernelSpecManager):
         return KernelSpec(
             resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict()
         )
+
+
+class QuietOutput(OutputWidget):
+    """What an output widget captures leaves the cell's output, and is not sent to the kernel.
+
+    Sending it back, as a browser does, goes past the event loop that waits for the cell's reply on
+    the same socket: now and then the loop does not see the reply and waits its full time.
+    """
+
+    def sync_state(self) -> None:
+        pass
 
 
 class CellFailed(Exception):
@@ -65,6 +77,8 @@ class LessonKernel:
             raise_on_iopub_timeout=True,
             on_cell_executed=self._remember_reply,
         )
+        outputs = {"OutputModel": QuietOutput}
+        self._client.widget_registry = {"@jupyter-widgets/output": outputs}
 
     def __enter__(self) -> LessonKernel:
         self.start()

@@ -100,3 +100,12 @@ def test_a_lesson_written_twice_is_the_same_bytes_and_keeps_its_time(
     assert times.total < LESSON_SECONDS, times
     assert times.slowest < CELL_SECONDS, times
     assert run(read(path), path.parent) == run(read(path), path.parent)
+
+
+def test_nothing_is_sent_to_the_kernel_while_a_cell_runs(tmp_path: Path) -> None:
+    """A message past the waiting loop now and then cost the reply, and the cell its full time."""
+    capture = "from ipywidgets import Output\nout = Output()\nwith out:\n    print('caught')"
+    nb = new_notebook(cells=[new_code_cell(capture), new_code_cell("print(out.outputs)")])
+    caught, after = run(nb, tmp_path).cells
+    assert caught.outputs == []
+    assert after.outputs[0].text == "()\n"
