@@ -12,6 +12,7 @@ import sys
 import time
 
 import pytest
+from jupyter_client.manager import KernelManager
 
 BEGIN = """
 import atexit, sys, threading, time
@@ -158,6 +159,37 @@ def _problems(end: str, late: bool, code: int, said: str) -> list[str]:
     if code != 0 or "end of script" not in said or not right:
         return [f"{end}: exit code {code}\n{said}"]
     return []
+
+
+def answer(manager: KernelManager, code: str) -> str:
+    """Run code in a fresh kernel, ask the kernel to end, and wait for that; what it printed."""
+    said: list[str] = []
+    manager.start_kernel(env={**os.environ, "OMP_NUM_THREADS": "1"})
+    client = manager.blocking_client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    reply = client.execute_interactive(
+        code, timeout=60, output_hook=lambda message: said.append(str(message["content"]))
+    )
+    assert reply["content"]["status"] == "ok", reply["content"]
+    client.shutdown()  # a request: nobody kills it
+    began = time.monotonic()
+    while manager.is_alive():
+        assert time.monotonic() - began < 60, "the kernel does not end"
+        time.sleep(0.02)
+    client.stop_channels()
+    return "".join(said)
+
+
+@pytest.mark.slow
+def test_a_notebooks_kernel_can_be_restarted_with_work_running_and_held() -> None:
+    manager = KernelManager(kernel_name="python3")
+    try:
+        busy = ENDS["threads have much to do"][0] + ENDS["a stream is held"][0]
+        answer(manager, BEGIN + busy + "pass")  # a last value would be shown, hence waited for
+        assert "0.0" in answer(manager, BEGIN + "print(there.sum().item())")
+    finally:
+        manager.shutdown_kernel(now=True)
 
 
 @pytest.mark.slow
