@@ -19,7 +19,7 @@ LESSON  := $(firstword $(sort $(wildcard notebooks/[0-9]*.ipynb)))
 ROOT    := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint unit run notebooks soak bench clean
+.PHONY: help lab test lint unit run notebooks soak browser bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -59,6 +59,10 @@ notebooks: $(TSTAMP)  ## run every lesson again and write it back (NOTEBOOKS_ARG
 
 soak: $(TSTAMP)  ## the long repetitions
 	$(PY) -m pytest -m soak --timeout 1800 $(TESTS)
+
+browser: $(TSTAMP)  ## the game in a real JupyterLab; needs Chromium
+	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[browser]'
+	$(PY) -m pytest -m browser --timeout 300 $(TESTS)
 
 bench: $(TSTAMP)  ## the measurements in benchmarks/
 	@for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do \
