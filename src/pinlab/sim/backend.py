@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from pinlab.sim import dispatch, generator, streams
+from pinlab.sim.completion import complete
 from pinlab.sim.errors import SimError
 from pinlab.sim.factories import override_pinning, wrap_factories
 from pinlab.sim.lifecycle import after_fork, stop
@@ -58,6 +59,7 @@ def _register() -> None:
     override_pinning(library)
     _library.append(library)  # its end would undo the registrations
     wrap_factories()
+    complete(library)
 
 
 def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> Any:

@@ -49,10 +49,11 @@ class Block:
 class Allocation:
     """What the tensors of one storage hold together. Its end returns the block."""
 
-    __slots__ = ("__weakref__", "allocator", "block", "fresh", "users")
+    __slots__ = ("__weakref__", "allocator", "block", "fresh", "nbytes", "users")
 
-    def __init__(self, block: Block, allocator: DeviceAllocator, fresh: bool) -> None:
+    def __init__(self, block: Block, nbytes: int, allocator: DeviceAllocator, fresh: bool) -> None:
         self.block = block
+        self.nbytes = nbytes  # as asked for; the block is rounded up
         self.allocator = allocator
         self.fresh = fresh
         self.users: set[StreamQueue] | None = None
@@ -103,11 +104,11 @@ class DeviceAllocator:
             blocks = self.free.get((stream, size))
             if blocks:
                 self.recycled(blocks[-1])
-                return Allocation(blocks.pop(), self, fresh=False)
+                return Allocation(blocks.pop(), nbytes, self, fresh=False)
             self.reserved += size
         with torch.inference_mode(False):
             memory = torch.full((size,), self.fill or 0, dtype=torch.uint8, device="cpu")
-        return Allocation(Block(memory, stream, self.generation), self, fresh=True)
+        return Allocation(Block(memory, stream, self.generation), nbytes, self, fresh=True)
 
     def _collect(self) -> None:
         """Put back what was freed, unless it was recorded on other streams."""

@@ -48,12 +48,15 @@ def pin(tensor: torch.Tensor, keep_bytes: bool = True) -> torch.Tensor:
 
 def wrap_factories() -> None:
     """Replace torch's factory functions by ones that can pin."""
+    from torch.jit import _builtins
     from torch.utils import _device
 
     _device._device_constructors()  # remembers the originals, for `with torch.device(…)`
     for name in FACTORIES:
         if hasattr(torch, name):
-            setattr(torch, name, _with_pinning(getattr(torch, name), name))
+            factory = _with_pinning(getattr(torch, name), name)
+            setattr(torch, name, factory)
+            _builtins._register_builtin(factory, f"aten::{name}")  # torch.jit knows it by identity
     for name in METHODS:
         setattr(torch.Tensor, name, _with_pinning(getattr(torch.Tensor, name), name))
 

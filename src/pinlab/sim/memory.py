@@ -1,6 +1,8 @@
-"""New device tensors: an allocation, a typed view of it, a wrapper."""
+"""Device tensors and their memory: new ones, and other sizes for old ones."""
 
 from __future__ import annotations
+
+import sys
 
 import torch
 
@@ -8,7 +10,7 @@ from pinlab.sim.blocks import Allocation
 from pinlab.sim.queue import StreamQueue
 from pinlab.sim.shapes import Layout
 from pinlab.sim.state import accelerator, device_memory
-from pinlab.sim.streams import current_queue
+from pinlab.sim.streams import check_device, current_queue
 from pinlab.sim.tensor import SimTensor, wrap
 
 
@@ -50,7 +52,7 @@ def empty(
     memory_format: torch.memory_format | None = None,
 ) -> SimTensor:
     """``aten::empty.memory_format`` for the simulated device."""
-    _check(layout, pin_memory)
+    _check(layout, device, pin_memory)
     meta = torch.empty(
         size, dtype=dtype, device="meta", memory_format=memory_format or torch.contiguous_format
     )
@@ -66,13 +68,53 @@ def empty_strided(
     pin_memory: bool | None = None,
 ) -> SimTensor:
     """``aten::empty_strided`` for the simulated device."""
-    _check(layout, pin_memory)
+    _check(layout, device, pin_memory)
     meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
     return empty_tensor(Layout.of(meta))
 
 
-def _check(layout: torch.layout | None, pin_memory: bool | None) -> None:
+def _check(
+    layout: torch.layout | None, device: torch.device | None, pin_memory: bool | None
+) -> None:
+    check_device(device)
     if layout not in (None, torch.strided):
         raise NotImplementedError(f"the simulated device has no {layout} tensors")
     if pin_memory:
         raise RuntimeError("only dense CPU tensors can be pinned, not tensors on sim:0")
+
+
+def resize(tensor: SimTensor, shape: torch.Size, stride: tuple[int, ...]) -> None:
+    """Give `tensor` another size, on the same bytes as far as they reach, as `Tensor.resize_`.
+
+    Raises:
+        RuntimeError: the memory must grow, but other tensors look at it too. (Torch would move
+            them along; here they could not follow.)
+    """
+    layout, memory = Layout.get(torch.Size(shape), tuple(stride), tensor.dtype), tensor._memory
+    offset = int(tensor._inner.storage_offset())
+    end = (offset + layout.extent) * layout.dtype.itemsize if layout.numel else 0
+    if end > memory.nbytes:
+        if memory.nbytes and _references(tensor) > _references(empty_tensor(layout)):
+            raise RuntimeError(
+                f"cannot grow from {memory.nbytes} to {end} bytes: other tensors share the memory"
+            )
+        memory = _grown(tensor, end)._memory
+    inner = memory.block.memory.view(layout.dtype).as_strided(layout.shape, layout.stride, offset)
+    tensor.data = wrap(inner, layout, memory)
+
+
+def _references(tensor: SimTensor) -> int:
+    return sys.getrefcount(tensor._memory)
+
+
+def _grown(tensor: SimTensor, nbytes: int) -> SimTensor:
+    larger, old = empty_tensor(_bytes_layout(nbytes)), tensor._memory
+    if old.nbytes:
+        layout = _bytes_layout(old.nbytes)
+        start = wrap(larger._inner[: old.nbytes], layout, larger._memory)
+        start.copy_(wrap(old.block.memory[: old.nbytes], layout, old))
+    return larger
+
+
+def _bytes_layout(nbytes: int) -> Layout:
+    return Layout.get(torch.Size([nbytes]), (1,), torch.uint8)

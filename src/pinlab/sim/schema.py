@@ -2,29 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+# Scalars decide sizes (arange), or the meta kernel checks their value and should go on doing so.
+_VALUES_COUNT = frozenset({"arange", "range", "pow", "_foreach_pow"})
 
-@dataclass(frozen=True)
+# The meta kernel describes another device's result: CPU's has other sizes. A run on zeros tells.
+_ODD_ON_CPU = frozenset(
+    {"native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"}
+    | {"_embedding_bag", "_embedding_bag_forward_only"}
+)
+
+# Written without a word in the schema.
+_SILENTLY_WRITTEN = {"native_batch_norm": ("running_mean", "running_var")}
+
+# They take tensors on the host beside device tensors, as on CUDA.
+_HOST_TENSORS = frozenset(
+    {"_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_pack_padded_sequence"}
+    | {f"_foreach_add{op}{form}.Tensor" for op in ("cdiv", "cmul") for form in ("", "_")}
+)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
-    """How one operator overload is to be run.
+    """How one operator overload is to be run. Plans are compared by identity.
 
     Attributes:
-        mutates: positions and names of the arguments that it writes.
+        func: the overload. run: the same, to be called on CPU tensors.
+        name: e.g. ``"aten.add.Tensor"``.
+        writes: positions and names of the arguments that it writes.
+        results: for each result None if it is new, else the rank in `writes` that it returns.
+        by_kind: for each position, whether of a Python number only its type matters for the
+            result's layout; `by_kind_names`: the same for keyword arguments.
         is_out: an ``out=`` form, whose outputs may be resized.
         is_view: returns other views of its argument's bytes.
         moves_metadata: changes its argument's layout in place, no bytes.
         random: draws from a generator. takes_generator: has a parameter for it.
         immediate: the size of its result depends on data, or the result is no tensor.
         composite: made of other operators.
+        odd_on_cpu: its meta kernel cannot be asked. host_tensors: some arguments lie on the host.
+        names_device: has a ``device`` parameter.
     """
 
     func: Any
+    run: Callable[..., Any]
     name: str
-    mutates: tuple[tuple[int, str], ...]
+    writes: tuple[tuple[int, str], ...]
+    results: tuple[int | None, ...]
+    by_kind: tuple[bool, ...]
+    by_kind_names: frozenset[str]
     is_out: bool
     is_view: bool
     moves_metadata: bool
@@ -32,52 +62,83 @@ class Plan:
     takes_generator: bool
     immediate: bool
     composite: bool
-    returns: int
+    odd_on_cpu: bool
+    host_tensors: bool
+    names_device: bool
+
+    def written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """For each of `writes` the tensor, list of tensors, or None, that this call names."""
+        return [
+            args[position] if position < len(args) else kwargs.get(name)
+            for position, name in self.writes
+        ]
 
     def mutated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The tensors that this call writes."""
-        found: list[Any] = []
-        for position, name in self.mutates:
-            value = args[position] if position < len(args) else kwargs.get(name)
-            found.extend(value if isinstance(value, (list, tuple)) else [value])
-        return [tensor for tensor in found if tensor is not None]
-
-    def returned(self, args: tuple[Any, ...], kwargs: dict[str, Any], written: list[Any]) -> Any:
-        """What a call that only writes its arguments returns: those arguments."""
-        if self.returns == 0:
-            return None
-        return written[0] if self.returns == 1 else tuple(written[: self.returns])
+        """The tensors that this call writes, one by one."""
+        groups = [t if isinstance(t, (list, tuple)) else [t] for t in self.written(args, kwargs)]
+        return [tensor for group in groups for tensor in group if tensor is not None]
 
 
 def read_schema(func: Any) -> Plan:
     """The plan of an ``OpOverload``.
 
-    >>> read_schema(torch.ops.aten.add_.Tensor).mutates
-    ((0, 'self'),)
+    >>> plan = read_schema(torch.ops.aten.add_.Tensor)
+    >>> plan.writes, plan.results
+    (((0, 'self'),), (0,))
+    >>> read_schema(torch.ops.aten.add.Tensor).results
+    (None,)
     """
     schema = func._schema
-    written = tuple(
-        (position, argument.name)
-        for position, argument in enumerate(schema.arguments)
-        if argument.alias_info is not None and argument.alias_info.is_write
-    )
-    aliases = [r.alias_info for r in schema.returns if r.alias_info is not None]
+    base, _, overload = func.name().removeprefix("aten::").partition(".")
     tags = set(func.tags)
+    writes = _writes(schema, base)
+    counted = [] if base in _VALUES_COUNT else [a for a in schema.arguments if _is_number(a.type)]
+    aliases = [result.alias_info for result in schema.returns]
     takes_generator = any(argument.name == "generator" for argument in schema.arguments)
-    random = torch.Tag.nondeterministic_seeded in tags
     return Plan(
         func=func,
+        run=getattr(func, "_op", func),
         name=str(func),
-        mutates=written,
+        writes=writes,
+        results=tuple(_rank(alias, schema, writes) for alias in aliases),
+        by_kind=tuple(argument in counted for argument in schema.arguments),
+        by_kind_names=frozenset(argument.name for argument in counted),
         is_out=any(argument.is_out for argument in schema.arguments),
-        is_view=bool(aliases) and not any(alias.is_write for alias in aliases),
+        is_view=any(alias is not None for alias in aliases) and not writes,
         moves_metadata=torch.Tag.inplace_view in tags,
-        random=random,
+        random=torch.Tag.nondeterministic_seeded in tags,
         takes_generator=takes_generator,
-        immediate=_is_immediate(schema, tags) or (random and not takes_generator),
+        immediate=_is_immediate(schema, tags) and base != "index",
         composite=_is_composite(func),
-        returns=len(schema.returns),
+        odd_on_cpu=base in _ODD_ON_CPU,
+        host_tensors=(f"{base}.{overload}" if overload else base) in _HOST_TENSORS,
+        names_device=any(argument.name == "device" for argument in schema.arguments),
     )
+
+
+def _writes(schema: Any, base: str) -> tuple[tuple[int, str], ...]:
+    silent = _SILENTLY_WRITTEN.get(base, ())
+    return tuple(
+        (position, argument.name)
+        for position, argument in enumerate(schema.arguments)
+        if argument.name in silent
+        or (argument.alias_info is not None and argument.alias_info.is_write)
+    )
+
+
+def _rank(alias: Any, schema: Any, writes: tuple[tuple[int, str], ...]) -> int | None:
+    """Which written argument a result is, by their common alias set, as in ``Tensor(a!)``."""
+    if alias is None or not alias.is_write:
+        return None
+    for rank, (position, _) in enumerate(writes):
+        info = schema.arguments[position].alias_info
+        if info is not None and info.before_set == alias.before_set:
+            return rank
+    return None
+
+
+def _is_number(kind: Any) -> bool:
+    return str(kind) in ("number", "Tensor", "List[number]", "List[Tensor]", "Optional[number]")
 
 
 def _is_immediate(schema: Any, tags: set[Any]) -> bool:

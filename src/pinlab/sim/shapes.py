@@ -1,15 +1,19 @@
-"""Sizes of a result without computing it: run the operator on meta tensors, once per layout.
+"""Sizes of a result without computing it, found out once per operator and argument layouts.
 
-A device operator returns before it ran, so its result's layout must be known at submission.
+A device operator returns before it ran, so its result's layout must be known at submission. Small
+calls are tried out on zeros, which is quick and exact; large ones on meta tensors, which have no
+bytes. Where neither tells, the layout is `UNKNOWN`: the caller waits and runs the operator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import torch
 
+from pinlab.sim.schema import Plan
+
+SMALL = 4096  # elements; below, the operator itself is run on zeros
 MAX_CACHED = 20_000  # entries; scalars are part of the key, so the cache is emptied when full
 
 
@@ -48,60 +52,102 @@ class Layout:
         """A tensor of this layout with no bytes."""
         return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device="meta")
 
+    def zeros(self) -> torch.Tensor:
+        """A CPU tensor of this layout."""
+        room = torch.zeros(self.extent, dtype=self.dtype, device="cpu")
+        return room.as_strided(self.shape, self.stride)
+
     def __repr__(self) -> str:
         return f"Layout({tuple(self.shape)}, {self.stride}, {self.dtype})"
 
 
-class NoInferenceError(Exception):
-    """There is no meta kernel, or the size depends on data."""
+def _ask_zeros(plan: Plan, call: Call) -> Any:
+    """Run the operator itself on zeros; its own errors come at once."""
+    args, kwargs = call.stand_ins("cpu")
+    return as_layouts(plan.run(*args, **kwargs))
+
+
+def _ask_meta(plan: Plan, call: Call, refusal: Exception | None = None) -> Any:
+    """Run it on meta tensors. If they refuse as well, raise what the operator itself says."""
+    args, kwargs = call.stand_ins("meta")
+    try:
+        return as_layouts(plan.func(*args, **kwargs))
+    except NotImplementedError:  # no meta kernel, or sizes depend on data
+        return UNKNOWN
+    except Exception:
+        if refusal is not None:
+            raise refusal from None
+    _ask_zeros(plan, call)
+    return UNKNOWN
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = _Unknown()
+
+
+class Call(Protocol):
+    """What the cache needs to know of one call (`arguments.Arguments`)."""
+
+    key: tuple[Any, ...] | None  # None: do not remember
+
+    @property
+    def elements(self) -> int: ...  # of all its tensors
+    def stand_ins(self, device: str) -> tuple[list[Any], dict[str, Any]]: ...
 
 
 class ShapeCache:
-    """Results of meta runs. A value is what the operator returned, tensors replaced by layouts."""
+    """What operators return, tensors replaced by layouts; by operator and argument layouts."""
 
     def __init__(self) -> None:
         self.known: dict[Any, Any] = {}
         self.hits = 0
         self.runs = 0
 
-    def infer(self, func: Callable[..., Any], key: Any, args: Any, kwargs: Any) -> Any:
-        """The layouts that ``func(*args, **kwargs)`` returns, `args` already being meta tensors.
+    def infer(self, plan: Plan, call: Call) -> Any:
+        """The layouts of the results: one `Layout`, or a tuple; `UNKNOWN` if only a run can tell.
 
         Raises:
-            NoInferenceError: ask the real operator instead.
+            Exception: the operator's own, for arguments that it refuses.
         """
+        key = call.key
         try:
-            found = self.known.get(key)
-        except TypeError:  # an argument that has no hash
-            return self._run(func, args, kwargs)
-        if found is None:
-            if len(self.known) > MAX_CACHED:
-                self.known.clear()
-            found = self.known[key] = self._run(func, args, kwargs)
-        else:
-            self.hits += 1
+            found = self.known[key]
+        except (KeyError, TypeError):  # not known yet, or an argument that has no hash
+            found = self._run(plan, call)
+            self._remember(key, found)
+            return found
+        self.hits += 1
         return found
 
-    def _run(self, func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def _run(self, plan: Plan, call: Call) -> Any:
         self.runs += 1
+        if call.elements > SMALL and not plan.odd_on_cpu:
+            return _ask_meta(plan, call)
         try:
-            return as_layouts(func(*args(), **kwargs()))
-        except Exception as error:
-            raise NoInferenceError(str(error)) from error
+            return _ask_zeros(plan, call)
+        except Exception as error:  # bad arguments, or zeros are no example for this operator
+            return _ask_meta(plan, call, error)
+
+    def _remember(self, key: Any, found: Any) -> None:
+        if key is None:
+            return
+        if len(self.known) > MAX_CACHED:
+            self.known.clear()
+        try:
+            self.known[key] = found
+        except TypeError:
+            pass  # no hash
 
 
 def as_layouts(value: Any) -> Any:
-    """A result with its tensors replaced by their layouts.
-
-    Raises:
-        NoInferenceError: for results that are neither tensors nor containers of tensors.
-    """
+    """A result with its tensors replaced by their layouts; `UNKNOWN` if it holds anything else."""
     if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided:
-            raise NoInferenceError(f"layout {value.layout}")
-        return Layout.of(value)
+        return Layout.of(value) if value.layout is torch.strided else UNKNOWN
     if isinstance(value, (tuple, list)):
-        return tuple(as_layouts(item) for item in value)
-    if value is None:
-        return None
-    raise NoInferenceError(f"a result of type {type(value).__name__}")
+        parts = tuple(as_layouts(item) for item in value)
+        return UNKNOWN if UNKNOWN in parts else parts
+    return None if value is None else UNKNOWN

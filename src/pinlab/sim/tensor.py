@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._tensor_str import _add_suffixes, _tensor_str
 
 from pinlab.sim.blocks import Allocation
+from pinlab.sim.printing import printed
 from pinlab.sim.shapes import Layout
 
 
@@ -73,51 +73,58 @@ class SimTensor(torch.Tensor):
         if isinstance(other, SimTensor):
             self._inner, self._layout, self._memory = other._inner, other._layout, other._memory
 
-    # Printing, copying, pickling go through the CPU ----------------------------------------------
+    # Printing, copying, pickling -------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        host = self.detach().cpu()
-        prefix = "Parameter containing:\n" if getattr(self, "_is_param", False) else ""
-        body = "[]" if not host.numel() else _tensor_str(host, indent=8 - 1)
-        return str(prefix + _add_suffixes("tensor(" + body, self._suffixes(), 8 - 1, False))
-
-    def _suffixes(self) -> list[str]:
-        found = ["device='sim:0'"]
-        if self.numel() == 0 and self.dim() != 1:
-            found.append(f"size={tuple(self.shape)}")
-        implied = (torch.get_default_dtype(), torch.int64, torch.bool, torch.cfloat)
-        if self.dtype not in implied or (self.numel() == 0 and self.dtype != implied[0]):
-            found.append(f"dtype={self.dtype}")
-        if self.grad_fn is not None:
-            found.append(f"grad_fn=<{type(self.grad_fn).__name__}>")
-        elif self.requires_grad:
-            found.append("requires_grad=True")
-        return found
+        return printed(self, tensor_contents)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.dim() == 0 else object.__format__(self, spec)
 
+    def __copy__(self) -> Any:
+        return self._leaf(self.detach())
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
-            raise RuntimeError("only leaf tensors can be deep-copied; use detach() first")
+            raise RuntimeError(
+                "only tensors that no operator with gradients made (graph leaves) can be "
+                "deep-copied; use detach() first"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
         with torch.no_grad():
-            clone: Any = self.detach().clone()
-        if getattr(self, "_is_param", False):
-            clone._is_param = True
-        clone.requires_grad_(self.requires_grad)
+            clone: Any = self._leaf(self._deep_storage(memo))
         memo[id(self)] = clone
         if self.grad is not None:
             clone.grad = copy.deepcopy(self.grad, memo)
         return clone
 
+    def _leaf(self, values: Any) -> Any:
+        """`values` as what this tensor is: a parameter or not, with or without gradients."""
+        if getattr(self, "_is_param", False):
+            values._is_param = True
+        return values.requires_grad_(self.requires_grad)
+
+    def _deep_storage(self, memo: dict[int, Any]) -> Any:
+        """The same view of a copy of all the memory, so that two copied views still share it."""
+        memory = self._memory
+        whole: Any = memo.get(id(memory))
+        if whole is None:
+            nbytes = memory.nbytes
+            layout = Layout.get(torch.Size([nbytes]), (1,), torch.uint8)
+            whole = memo[id(memory)] = wrap(memory.block.memory[:nbytes], layout, memory).clone()
+        room = whole._memory.block.memory.view(self.dtype)
+        inner = room.as_strided(self.shape, self.stride(), self._inner.storage_offset())
+        inner = inner.conj() if self.is_conj() else inner
+        return wrap(torch._neg_view(inner) if self.is_neg() else inner, self._layout, whole._memory)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        is_parameter = getattr(self, "_is_param", False)
-        return _rebuild, (self.detach().cpu(), self.requires_grad, is_parameter)
-
-
-def _rebuild(host: torch.Tensor, requires_grad: bool, is_parameter: bool) -> torch.Tensor:
-    tensor = host.to("sim").requires_grad_(requires_grad)
-    return torch.nn.Parameter(tensor, requires_grad) if is_parameter else tensor
+        """As torch pickles tensors of devices whose bytes it cannot reach: `map_location` works."""
+        if getattr(self, "_is_param", False):
+            return torch._utils._rebuild_parameter, (self.detach(), self.requires_grad, {})
+        host, device = self.detach().cpu(), str(self.device)
+        rebuild = torch._utils._rebuild_device_tensor_from_cpu_tensor
+        return rebuild, (host, self.dtype, device, self.requires_grad)
 
 
 def wrap(inner: torch.Tensor, layout: Layout, memory: Allocation) -> SimTensor:

@@ -1,0 +1,39 @@
+"""What a Python backend needs beside its two allocation kernels to pass for a device of torch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pinlab.sim import generator
+from pinlab.sim.memory import empty
+from pinlab.sim.quiet import quiet
+from pinlab.sim.refusals import refuse_what_torch_cannot_make
+from pinlab.sim.saving import register_loading
+
+
+def complete(library: torch.library.Library) -> None:
+    """Called once, at `install`."""
+    library.impl("_efficientzerotensor", _efficient_zeros, "PrivateUse1")
+    library.impl("_local_scalar_dense", _local_scalar_dense, "PrivateUse1")
+    register_loading()
+    refuse_what_torch_cannot_make()
+    generator.manual_seed(torch.initial_seed())  # the host may have been seeded before
+
+
+def _efficient_zeros(
+    size: list[int],
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+) -> torch.Tensor:
+    """What forward-mode gradients ask for: here plain zeros."""
+    return empty(size, dtype, layout, device, pin_memory).zero_()
+
+
+def _local_scalar_dense(tensor: torch.Tensor) -> Any:
+    """``item()`` as it reaches us below the Python key, from `torch.tensor([device_scalar])`."""
+    with quiet():
+        return tensor.item()

@@ -1,0 +1,126 @@
+"""Kernels: operators that are queued, and whose results' layouts are known before they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from pinlab.sim.arguments import Arguments, mismatch
+from pinlab.sim.draws import seeded
+from pinlab.sim.immediate import immediate
+from pinlab.sim.memory import new_tensor, resize
+from pinlab.sim.operation import Operation
+from pinlab.sim.results import check_promise, flat, new_tensors, packed, store
+from pinlab.sim.schema import Plan
+from pinlab.sim.shapes import UNKNOWN, Layout
+from pinlab.sim.state import accelerator, shape_cache
+from pinlab.sim.streams import current_queue
+from pinlab.sim.tensor import SimTensor
+
+Work = Callable[[], object]
+
+
+def kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An operator that only makes new tensors: queue it, return them; their bytes come later."""
+    call = Arguments(plan, args, kwargs)
+    layouts = shape_cache.infer(plan, call)
+    if layouts is UNKNOWN:
+        return immediate(plan, args, kwargs)
+    stream = current_queue()
+    named = {**call.kwargs, "generator": seeded()} if plan.random else call.kwargs
+    if type(layouts) is Layout:
+        result: Any = new_tensor(layouts, stream)
+        outputs: tuple[torch.Tensor, ...] = (result._inner,)
+        work = _one_result(plan.run, call.args, named, result._inner)
+    else:
+        result = new_tensors(layouts, stream)
+        outputs = tuple([tensor._inner for tensor in flat(result)])
+        work = _many_results(plan.run, call.args, named, outputs)
+    accelerator().submit(Operation(plan.name, "kernel", stream, work, call.inner, outputs))
+    return result
+
+
+def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """In-place operators, ``out=`` forms, and those that write and also make new tensors."""
+    targets = plan.written(args, kwargs)
+    for target in plan.mutated(args, kwargs):
+        if not isinstance(target, SimTensor):
+            raise mismatch(plan.name, target.device)
+    call = Arguments(plan, args, kwargs)
+    layouts = shape_cache.infer(plan, call)
+    if layouts is UNKNOWN:
+        return immediate(plan, args, kwargs)
+    if plan.is_out and _resize_all(flat(targets), flat(layouts)):
+        call = Arguments(plan, args, kwargs)
+    stream = current_queue()
+    parts = layouts if isinstance(layouts, tuple) else (layouts,)
+    results = [
+        new_tensors(layout, stream) if rank is None else targets[rank]
+        for rank, layout in zip(plan.results, parts, strict=False)
+    ]
+    fresh = [r for r, rank in zip(results, plan.results, strict=True) if rank is None]
+    made = tuple([tensor._inner for tensor in flat(fresh)])
+    written = (*[tensor._inner for tensor in flat(targets)], *made)
+    work = _writing(plan, call, made)
+    accelerator().submit(Operation(plan.name, "kernel", stream, work, call.inner, written))
+    return packed(results)
+
+
+def _resize_all(targets: list[SimTensor], layouts: list[Layout]) -> bool:
+    resized = False
+    for target, layout in zip(targets, layouts, strict=True):
+        if target.shape != layout.shape:
+            resize(target, layout.shape, layout.stride)
+            resized = True
+    return resized
+
+
+# -- the work itself, done later ------------------------------------------------------------------
+
+
+def _one_result(run: Any, args: Any, kwargs: Any, output: torch.Tensor) -> Work:
+    def work() -> None:
+        result = run(*args, **kwargs)
+        if result.shape != output.shape or result.dtype != output.dtype:
+            check_promise(result, output)
+        output.copy_(result)
+
+    return work
+
+
+def _many_results(run: Any, args: Any, kwargs: Any, outputs: tuple[torch.Tensor, ...]) -> Work:
+    return lambda: store(flat(run(*args, **kwargs)), outputs)
+
+
+def _writing(plan: Plan, call: Arguments, made: tuple[torch.Tensor, ...]) -> Work:
+    run, args, kwargs = plan.run, call.args, call.kwargs
+    headers: list[tuple[torch.Tensor, torch.Tensor]] = []
+    if plan.random:
+        kwargs = {**kwargs, "generator": seeded()}
+    if plan.is_out:
+        kwargs = {**kwargs, **_own_headers(plan, kwargs, headers)}
+
+    def work() -> None:
+        result = run(*args, **kwargs)
+        for header, output in headers:
+            check_promise(header, output)
+        if made:
+            parts = result if isinstance(result, tuple) else (result,)
+            kept = [p for p, rank in zip(parts, plan.results, strict=True) if rank is None]
+            store(flat(kept), made)
+
+    return work
+
+
+def _own_headers(plan: Plan, kwargs: dict[str, Any], pairs: list[Any]) -> dict[str, Any]:
+    """Outputs under headers of their own: torch may resize them, which must be noticed."""
+
+    def header(output: Any) -> Any:
+        if isinstance(output, list):
+            return [header(part) for part in output]
+        pairs.append((output.detach(), output))
+        return pairs[-1][0]
+
+    return {name: header(kwargs[name]) for _, name in plan.writes if name in kwargs}

@@ -1,0 +1,103 @@
+"""Views and in-place changes of layout: done at once, on metadata; no byte is touched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pinlab.sim.arguments import Arguments
+from pinlab.sim.memory import resize
+from pinlab.sim.saving import LoadedStorage
+from pinlab.sim.schema import Plan
+from pinlab.sim.shapes import Layout
+from pinlab.sim.tensor import SimTensor, wrap
+
+
+def view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Another tensor, or several, on the same bytes."""
+    call = Arguments(plan, args, kwargs)
+    memory = call.tensors[0]._memory
+    result = plan.run(*call.args, **call.kwargs)
+    if isinstance(result, torch.Tensor):
+        return wrap(result, Layout.of(result), memory)
+    return [wrap(part, Layout.of(part), memory) for part in result]
+
+
+def as_strided(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The one view that could leave its storage: blocks are larger than what was asked for."""
+    result = view(plan, args, kwargs)
+    _check_bounds(result)
+    return result
+
+
+def move_metadata(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """In-place changes of a layout (`t_`, `squeeze_`, …): same bytes, another layout."""
+    call = Arguments(plan, args, kwargs)
+    tensor = call.tensors[0]
+    inner = tensor._inner.view_as(tensor._inner)  # others may share the header
+    plan.run(inner, *call.args[1:], **call.kwargs)
+    changed = wrap(inner, Layout.of(inner), tensor._memory)
+    _check_bounds(changed)
+    tensor.data = changed
+    return tensor
+
+
+def resize_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`resize_` and `resize_as_`: as far as the storage reaches, else a larger storage."""
+    tensor, wanted = args[0], args[1]
+    shape = wanted.shape if isinstance(wanted, torch.Tensor) else torch.Size(wanted)
+    memory_format = kwargs.get("memory_format") or torch.contiguous_format
+    if memory_format is torch.preserve_format:
+        if not isinstance(wanted, torch.Tensor):
+            raise RuntimeError("Unsupported memory format: Preserve")
+        memory_format = torch.contiguous_format
+    like = torch.empty(shape, dtype=tensor.dtype, device="meta", memory_format=memory_format)
+    if shape != tensor.shape or memory_format is not torch.contiguous_format:
+        resize(tensor, like.shape, like.stride())
+    return tensor
+
+
+def set_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`set_`: look at another tensor's bytes from now on.
+
+    Raises:
+        NotImplementedError: for a storage; those of the simulated device hold no bytes.
+    """
+    tensor, *rest = args
+    if not rest:
+        resize(tensor, torch.Size([0]), (1,))
+        return tensor
+    source, *where = rest
+    if isinstance(source, LoadedStorage):
+        source = source.on_device()
+    elif not isinstance(source, SimTensor):
+        raise NotImplementedError(
+            f"{plan.name} got a {type(source).__name__}: the storages of the simulated device "
+            "hold no bytes; pass a tensor"
+        )
+    tensor.data = _placed(source, tensor.dtype, *where) if where else source.detach()
+    return tensor
+
+
+def _placed(
+    source: SimTensor, dtype: torch.dtype, offset: int, size: list[int], stride: Any = ()
+) -> SimTensor:
+    stride = tuple(stride) or torch.empty(size, device="meta").stride()
+    room = source._memory.block.memory.view(dtype)
+    placed = room.as_strided(size, stride, offset)
+    result = wrap(placed, Layout.of(placed), source._memory)
+    _check_bounds(result)
+    return result
+
+
+def _check_bounds(tensor: SimTensor) -> None:
+    """Torch's own check on the CPU sees the block, which is rounded up."""
+    layout, memory = tensor._layout, tensor._memory
+    end = (tensor._inner.storage_offset() + layout.extent) * layout.dtype.itemsize
+    if layout.numel and end > memory.nbytes:
+        raise RuntimeError(
+            f"sizes {list(layout.shape)}, strides {list(layout.stride)} and storage offset "
+            f"{tensor._inner.storage_offset()} need {end} bytes, which are out of bounds for a "
+            f"storage of {memory.nbytes} bytes"
+        )
