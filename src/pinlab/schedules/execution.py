@@ -254,7 +254,7 @@ class Execution(Mode):
 
     def _failed(self, queued: Queued) -> None:
         """A failure is heard of at the next wait, whichever: so each earlier moment matters."""
-        for moment in self.history.moments:
+        for moment in self.history.moments[: -1 if self.deciding else None]:
             if moment.opened and moment.position > queued.position:
                 self._note(moment, queued, queued.pieces)
 

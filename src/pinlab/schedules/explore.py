@@ -135,7 +135,7 @@ class _Search:
         self.trace = first[1].trace
         self.total = count_schedules(first[1].history)
         self._take(Schedule(), *first)
-        with tqdm(desc="schedules", unit="", delay=1.0, leave=False) as progress:
+        with _progress() as progress:
             while self.stack and self.explored < self.limit:
                 schedule = self.stack.pop()
                 self._take(schedule, *self.runner.run(schedule, find=not self.full))
@@ -172,6 +172,12 @@ class _Search:
             full=self.full,
             runner=self.runner,
         )
+
+
+def _progress() -> Any:
+    """Shown after a second, in a terminal or a notebook; ``PINLAB_PROGRESS=0`` turns it off."""
+    off = os.environ.get("PINLAB_PROGRESS") == "0"
+    return tqdm(desc="schedules", unit="", delay=1.0, leave=False, disable=off or None)
 
 
 def _run_twice(runner: Runner) -> tuple[Outcome, Execution]:

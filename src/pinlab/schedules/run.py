@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -12,8 +13,11 @@ from pinlab.schedules.execution import Execution
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detach_host
+from pinlab.sim import SimTensor
 from pinlab.sim.state import accelerator
+from pinlab.sim.untraced import untraced
 
+GARBAGE = 20_000  # objects; collected between two runs, never within one
 OnPosition = Callable[[Execution, FrameType | None], None]
 
 
@@ -43,10 +47,17 @@ class Runner:
             raise sim.SimError("explore and replay cannot be used inside an explored program")
         device.quiesce()
         self.outer = device.mode
+        self.handler = SimTensor.handler
         self.checkpoint = Checkpoint()  # memory to put back before each run
+        self.collects = gc.isenabled()
+        gc.disable()  # it would free blocks at moments of its own choice
+        SimTensor.handler = staticmethod(untraced(self.handler))
         return self
 
     def __exit__(self, *_: object) -> None:
+        SimTensor.handler = staticmethod(self.handler)
+        if self.collects:
+            gc.enable()
         device = accelerator()
         sim.reset()
         device.mode = self.outer
@@ -84,6 +95,8 @@ class Runner:
         return Execution(schedule, self.scope, self.pieces, opcodes, find)
 
     def _run(self, execution: Execution) -> Outcome:
+        if gc.get_count()[0] > GARBAGE:
+            gc.collect()
         device = accelerator()
         sim.reset()
         self.checkpoint.restore()
