@@ -2,8 +2,7 @@
 
 The source of each `non_blocking` upload from pinned memory is copied when it is queued, and
 compared when an event says that the upload is over. A difference means that the host wrote in
-between, or
-very shortly after. Reads, equal bytes, and writes that were undone leave no trace.
+between, or very shortly after. Reads, equal bytes, and writes that were undone leave no trace.
 """
 
 from __future__ import annotations
