@@ -176,7 +176,7 @@ def test_the_twin_tells_every_step_in_order_with_its_line_and_without_seconds() 
     first = race.__code__.co_firstlineno + 4
     assert told == [
         "1 host queues copy 1: upload of row, 24 bytes "
-        f"test_timeline.py:{first} lens.copy_(row, non_blocki…",
+        f"test_timeline.py:{first} lens.copy_(row, non_blocking=…",
         "2 ! host writes row, which copy 1 has yet to read "
         f"test_timeline.py:{first + 1} row[0] = 99",
         f"3 host waits for copy 1 test_timeline.py:{first + 2} gpu.synchronize()",

@@ -44,7 +44,7 @@ def on_device(n: int) -> torch.Tensor:
     return torch.zeros(n, dtype=torch.int64, device="sim")
 
 
-# -- writes ---------------------------------------------------------------------------------------
+# -- writes ----------------------------------------------------------------------------------------
 
 
 def test_a_write_is_noted_with_its_line_whatever_way_it_is_written() -> None:

@@ -11,9 +11,10 @@ import re
 
 from pinlab.classroom.beliefs import BELIEFS, Belief
 from pinlab.classroom.checks import Check, find_check
+from pinlab.classroom.lanes import show_lanes
 from pinlab.classroom.predict import predict, reveal
 
-__all__ = ["BELIEFS", "Belief", "Check", "predict", "reveal"]
+__all__ = ["BELIEFS", "Belief", "Check", "predict", "reveal", "show_lanes"]
 
 CHECK_NAME = re.compile(r"check_(\d\d)_(\d+)")
 

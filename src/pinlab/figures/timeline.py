@@ -15,7 +15,7 @@ from pinlab.sim import Recording
 
 LIMIT = 60  # operations; more do not fit on a page
 AXES = ("steps", "time")
-SOURCE, TEXT = 48, 60  # characters in the twin: of a source line, of a step before it
+PAGE, TEXT, SOURCE = 104, 60, 24  # characters: of a line of the twin, its step, its source
 SENTENCES = 2  # clashes told one by one in the alt text
 
 
@@ -56,9 +56,10 @@ def timeline_twin(run: Recording) -> list[str]:
     lines = [f"timeline: {_size(told)}"]
     for step in told.steps:
         mark = "!" if any(m.clash and m.step is step for m in told.marks) else " "
-        source = step.line if len(step.line) <= SOURCE else step.line[: SOURCE - 1] + "…"
-        text = f"{step.number:2} {mark} {step.who:{who}}  {step.text:{what}}  {source}"
-        lines.append(text.rstrip())
+        text = f"{step.number:2} {mark} {step.who:{who}}  {step.text:{what}}  "
+        room = max(SOURCE, PAGE - len(text))
+        source = step.line if len(step.line) <= room else step.line[: room - 1] + "…"
+        lines.append((text + source).rstrip())
     return lines
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from pinlab.classroom.beliefs import BELIEFS
 
+NEEDS_SIM = "This check needs the simulated device: a GPU's schedules cannot be chosen."
+
 
 @dataclass(frozen=True)
 class Verdict:

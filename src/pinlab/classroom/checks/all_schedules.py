@@ -1,0 +1,19 @@
+"""Run an exercise's program under every schedule, the learner's lines included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pinlab.schedules import Report, explore
+
+LIMIT = 400  # schedules, about two seconds
+TOO_MANY = (
+    f"More than {LIMIT} schedules, so it cannot be proved here. A loop that asks query() makes a "
+    "new moment for the device in each round: let synchronize() wait instead."
+)
+
+
+def explored(program: Callable[[], Any], expect: Any, *learners: Callable[..., Any]) -> Report:
+    """What `program` gives; the lines of the learner's functions are steps of the host too."""
+    return explore(program, expect=expect, trace=learners, max_schedules=LIMIT)
