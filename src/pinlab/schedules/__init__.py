@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from pinlab.schedules.execution import ScheduleError
-from pinlab.schedules.explore import NondeterministicProgramError, explore, replay
+from pinlab.schedules.explore import explore, replay
 from pinlab.schedules.grid import Grid, grid
 from pinlab.schedules.prefix import Prefix, Stop
+from pinlab.schedules.rehearsal import NondeterministicProgramError
 from pinlab.schedules.report import Report
 from pinlab.schedules.schedule import Schedule
 from pinlab.schedules.steps import Step

@@ -28,7 +28,8 @@ def count_schedules(history: History) -> int | None:
             if len(counts) > MAX_STATES:
                 return None
         elif kind == "wait":
-            counts = _force(history, *what, counts)
+            points, position = what
+            counts = _force(history, points, position, counts)
     return sum(counts.values())
 
 

@@ -1,11 +1,12 @@
 """One execution of the program under one schedule.
 
 It is a mode of the simulated device: queued work runs only where the schedule says so, or when the
-host waits for it. While it runs it looks at the bytes of all pending work and notes where running
-that work *earlier* could have made a difference: the alternatives that `explore` goes on with.
+host waits for it. While it runs it notes where running that work *earlier* could have made a
+difference (`alternatives.py`).
 
 A *position* is a moment on the host at which device work may run: before a line, or, within a line,
-right after a call that reached the device. Reading order: `before_line`, `look`, `step`, `wait`.
+right after a call that reached the device. Reading order: `before_line`, `submitted`, `step`,
+`wait`, `polled`.
 """
 
 from __future__ import annotations
@@ -16,23 +17,24 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, TypeVar
 
+import torch
+
+from pinlab.schedules.alternatives import Alternatives
 from pinlab.schedules.bytecode import rest_is_harmless, start_is_harmless
-from pinlab.schedules.history import Alternative, History, Moment
-from pinlab.schedules.queued import Queued
+from pinlab.schedules.history import History
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.steps import Step, device_step
-from pinlab.schedules.tracer import Scope
+from pinlab.schedules.tracer import Scope, host_frame
 from pinlab.sim.accelerator import Accelerator, Target
 from pinlab.sim.errors import SimError
 from pinlab.sim.modes import Mode
 from pinlab.sim.operation import Fill, Operation
-from pinlab.sim.place import caller_frame, place_of
+from pinlab.sim.place import place_of
 from pinlab.sim.queue import HoldMark, StreamQueue
 
 PATIENCE = 8  # a query may answer "not yet" so many times in a row before the device moves on
 SLEEP = 1_000  # so many host lines in a row the device may sleep although there is work
 TOO_LONG = 1_000_000  # host lines; a program that runs more of them is taken for an endless loop
-
 
 Hook = TypeVar("Hook", bound=Callable[..., None])
 
@@ -65,11 +67,12 @@ class Execution(Mode):
         history: what was queued and what ran, moment by moment.
         alternatives: what else could have run where, and might matter (if `find`).
         trace: lines, submissions and waits in order; two runs that differ here took other paths.
-        surprised: bytes changed where no moment had been expected, so moments vary by schedule.
+        left: what is left of the schedule.
         early: run each operation as soon as possible, except number `late[0]` and what follows it,
             which is to wait for position `late[1]`.
         log: the steps made, with places and names, or None: nobody asked for them.
         on_position: called at each position, after the schedule's steps there.
+        failure: an error that ends the search, whatever the program makes of it.
     """
 
     name = "explored"
@@ -84,22 +87,20 @@ class Execution(Mode):
         find: bool = True,
     ) -> None:
         self.schedule = schedule
-        self.decisions = dict(schedule.plan)
-        self.frontier = schedule.plan[-1][0] if schedule.plan else (-1, 0)
+        self.left = dict(schedule.plan)
         self.scope = scope
         self.pieces = pieces
         self.opcodes = opcodes
-        self.find = find
         self.position: Position = (-1, 0)
         self.history = History()
-        self.alternatives: set[Alternative] = set()
+        frontier = schedule.plan[-1][0] if schedule.plan else (-1, 0)
+        self.alternatives = Alternatives(self.history, frontier, find)
         self.trace: list[Any] = []
-        self.surprised = False
         self.early = False
         self.late: tuple[int, Position] | None = None
         self.log: list[Step] | None = None
         self.on_position: Callable[[Execution, FrameType | None], None] | None = None
-        self.failure: Exception | None = None  # the program must not swallow it
+        self.failure: Exception | None = None
         self.deciding = False
         self.polls = 0
         self.moved_at = 0  # the host line of the latest device step
@@ -108,9 +109,10 @@ class Execution(Mode):
 
     def check_used(self) -> None:
         """Raise `ScheduleError` if the program never came to a position of its schedule."""
-        for position in self.decisions:
+        for position in self.left:
             raise ScheduleError(
-                f"schedule {self.schedule}: the program never came to {_words(position)}"
+                f"schedule {self.schedule}: the program never came to {_words(position)}; "
+                f"it has {self.position[0]} host steps"
             )
 
     # -- the host moves ---------------------------------------------------------------------------
@@ -118,11 +120,10 @@ class Execution(Mode):
     @_ours
     def before_line(self, frame: FrameType) -> None:
         """A new line is about to run."""
-        code = frame.f_code
-        self.trace.append((code, frame.f_lasti if self.opcodes else frame.f_lineno))
+        self.trace.append((frame.f_code, frame.f_lasti))
         self._next_line(frame)
         if self.log is not None:
-            self.log.append(Step("host", code.co_name, self.position, place_of(frame)))
+            self.log.append(Step("host", frame.f_code.co_name, self.position, place_of(frame)))
 
     @_ours
     def returned(self) -> None:
@@ -130,7 +131,7 @@ class Execution(Mode):
         self._next_line(None)
 
     def _next_line(self, frame: FrameType | None) -> None:
-        self.look()
+        self.alternatives.look()
         line = self.position[0] + 1
         self.position = (line, 0)
         if line > TOO_LONG:
@@ -147,9 +148,30 @@ class Execution(Mode):
 
     def _moment(self, frame: FrameType | None, harmless: bool) -> None:
         """Within a line, after a call that reached the device or a traced function."""
-        self.look()
+        self.alternatives.look()
         self.position = (self.position[0], self.position[1] + 1)
         self._decide(frame, opened=not harmless)
+
+    def _decide(self, frame: FrameType | None, opened: bool) -> None:
+        """Run what the schedule wants here, then remember how far the device is."""
+        self.history.begin(self.position, opened)
+        self.deciding = True
+        for stream in self.left.pop(self.position, ()):
+            self.step(stream)
+        if self.early and opened:
+            self._run_early()
+        self.deciding = False
+        self.history.settled()
+        if self.on_position is not None:
+            self.on_position(self, frame)
+        if opened:
+            self.alternatives.downloads()
+
+    def _is_begun(self, frame: FrameType | None) -> bool:
+        """Whether something on the line so far may have touched a buffer."""
+        if frame is None or not self.scope.counts(frame.f_code):
+            return True
+        return not self.opcodes and not start_is_harmless(frame.f_code, frame.f_lasti)
 
     def _is_done(self, frame: FrameType | None, is_bool: bool = False) -> bool:
         """Whether the rest of the line cannot touch a buffer."""
@@ -159,148 +181,42 @@ class Execution(Mode):
             return False
         return self.opcodes or rest_is_harmless(frame.f_code, frame.f_lasti, is_bool)
 
-    def _is_begin(self, frame: FrameType | None) -> bool:
-        """Whether nothing on the line so far can have touched a buffer."""
-        if frame is None or not self.scope.counts(frame.f_code):
-            return False
-        return self.opcodes or start_is_harmless(frame.f_code, frame.f_lasti)
-
-    def _decide(self, frame: FrameType | None, opened: bool) -> None:
-        """Run what the schedule wants here, then remember how far the device is."""
-        self.history.begin(self.position, opened)
-        self.deciding = True
-        for stream in self.decisions.pop(self.position, ()):
-            self.step(stream)
-        if self.early and opened:
-            self._run_early()
-        self.deciding = False
-        self.history.settled()
-        if self.on_position is not None:
-            self.on_position(self, frame)
-        if opened:
-            self._downloads_conflict()
-
-    # -- what could have mattered -----------------------------------------------------------------
-
-    def look(self) -> None:
-        """Compare the bytes that pending work will read with the last look."""
-        for queued in self.history.watching:
-            for piece, watched in enumerate(queued.watches, queued.done):
-                if sum(watch.changed() for watch in watched):  # not any(): every watch must look
-                    self._could_run(queued, piece + 1)
-
-    def _downloads_conflict(self) -> None:
-        """Host reads leave no trace, so any host code conflicts with a pending download."""
-        for queued in self.history.landing:
-            self._could_run_each_piece(queued)
-
-    @_ours
-    def observed(self, device: Accelerator) -> None:
-        """The host is about to see progress: that conflicts with everything pending."""
-        if not self.history.is_busy():
-            return
-        frame = caller_frame(3)
-        if not self._is_begin(frame):
-            self._moment(frame, harmless=False)
-        self.look()
-        for queued in self.history.pending():
-            self._could_run_each_piece(queued)
-
-    @_ours
-    def answered(self, device: Accelerator) -> None:
-        """The host has seen progress, and goes on with its line."""
-        if self.history.is_busy():
-            frame = caller_frame(3)
-            if not self._is_done(frame, is_bool=True):
-                self._moment(frame, harmless=False)
-
-    @_ours
-    def filling(self, device: Accelerator, stream: StreamQueue, fill: Fill, freed: int) -> None:
-        """A recycled block of `stream` gets new bytes, now or once its entry `freed` is done.
-
-        That conflicts with other streams' pending use of the old bytes, and *when* it happens with
-        how far `stream` is.
-        """
-        touching = [
-            queued
-            for queued in self.history.pending()
-            if queued.stream != stream.index and queued.footprint.touches(fill[0])
-        ]
-        for queued in touching:
-            self._could_run(queued, queued.pieces)
-        for queued in self.history.pending() if touching else ():
-            if queued.stream == stream.index and queued.operation.seq <= freed:
-                self._could_run(queued, queued.pieces)
-
-    def _could_run_each_piece(self, queued: Queued) -> None:
-        for piece in range(queued.done, queued.pieces):
-            self._could_run(queued, piece + 1)
-
-    def _could_run(self, queued: Queued, pieces: int) -> None:
-        """Running `queued` up to `pieces` at the last moment would have made a difference."""
-        if not self.history.moments:
-            return
-        moment = self.history.moments[-1]
-        if not moment.opened:
-            moment.opened = self.surprised = True
-        if moment.position >= self.frontier:  # before it, the parent has noted it
-            self._note(moment, queued, pieces)
-
-    def _note(self, moment: Moment, queued: Queued, pieces: int) -> None:
-        if self.find:
-            alternative = self.history.run_at(moment, queued, pieces)
-            if alternative is not None:
-                self.alternatives.add(alternative)
-
-    def _failed(self, queued: Queued) -> None:
-        """A failure is heard of at the next wait, whichever: so each earlier moment matters."""
-        for moment in self.history.moments[: -1 if self.deciding else None]:
-            if moment.opened and moment.position > queued.position:
-                self._note(moment, queued, queued.pieces)
-
-    # -- the device moves -------------------------------------------------------------------------
+    # -- the host submits, and the device works ---------------------------------------------------
 
     @_ours
     def submitted(self, device: Accelerator, operation: Operation) -> None:
         if threading.get_ident() != self.thread and not _is_autograd():
             self._fail(SimError("a second thread uses the device; a schedule has only one host"))
         if operation.is_mark:
-            self._mark(device, operation)
+            self._mark(operation)
             return
         if not self.history.is_busy():
             self.moved_at = self.position[0]
         pieces = min(self.pieces, operation.elements) if operation.pieces is not None else 1
         queued = self.history.add(operation, pieces, self.position)
         self.trace.append(("queued", queued.stream, operation.name, pieces))
-        frame = caller_frame(3)
+        frame = host_frame()
         self._moment(frame, operation.waited or self._is_done(frame))
 
-    def _mark(self, device: Accelerator, operation: Operation) -> None:
+    def _mark(self, operation: Operation) -> None:
         if isinstance(operation.guard, HoldMark) and operation.guard.timed:
             operation.guard.released = True  # its time may be up anywhere, so this gate is no gate
-            device.settle()
+            self.device.settle()
         else:
             self.history.mark(operation)
 
     def step(self, stream: int) -> None:
         """Run one step of a stream: an operation, or one piece of a copy."""
-        streams, history = self.device.streams, self.history
-        if stream >= len(streams) or not streams[stream].runnable:
-            self._fail(
-                ScheduleError(
-                    f"schedule {self.schedule}: nothing of stream {stream} can run at "
-                    f"{_words(self.position)}"
-                )
-            )
-        queue = streams[stream]
-        queued = history.head(stream)
+        if self.why_not(stream):
+            where = f"nothing of stream {stream} can run at {_words(self.position)}"
+            self._fail(ScheduleError(f"schedule {self.schedule}: {where}: {self.why_not(stream)}"))
+        queue, queued = self.device.streams[stream], self.history.head(stream)
         if queue.prologue and len(queue.pending) == 1:
             queued.also_fills(queue.prologue)
-        if self.find:
-            self.alternatives.update(history.earlier_conflicts(queued))
+        self.alternatives.streams(queued)
         self.polls = 0
         self.moved_at = self.position[0]
-        history.moved(queued)
+        self.history.moved(queued)
         if self.log is not None:
             self.log.append(device_step(queued, self.position, forced=not self.deciding))
         with self.device.lock:
@@ -309,43 +225,22 @@ class Execution(Mode):
             elif queued.run_piece():
                 self.device.complete(queued.operation)
         if queued.operation.error is not None:
-            self._failed(queued)
+            moments = self.history.moments
+            self.alternatives.failure(queued, moments[:-1] if self.deciding else moments)
 
-    @_ours
-    def wait(self, device: Accelerator, targets: list[Target]) -> None:
-        """Run what the wait needs, streams in order; nothing else."""
-        self.look()
-        points = [self.history.point(stream.index, seq) for stream, seq in targets]
-        self.trace.append(("wait", *((point.stream, point.steps) for point in points)))
-        self.history.events.append(("wait", (points, self.position)))
-        for stream, seq in targets:
-            while stream.completed < seq:
-                index = self.history.needed(stream)
-                if device.streams[index].runnable:
-                    self.step(index)
-                else:
-                    self._meet_hold(device, (stream, seq))
-        if self.history.is_busy():
-            frame = caller_frame(3)
-            self._moment(frame, self._is_done(frame))
-
-    @_ours
-    def polled(self, device: Accelerator, target: Target) -> None:
-        self.observed(device)
-        self.polls += 1
-        stream, seq = target
-        if self.polls > PATIENCE and stream.completed < seq:
-            index = self.history.needed(stream)
-            if device.streams[index].runnable:
-                self.step(index)
-            else:
-                self._meet_hold(device, target)
-
-    def _meet_hold(self, device: Accelerator, target: Target) -> None:
-        """The host waits for a held stream: an error if it holds the stream itself."""
-        if device.check_hold(target) is None:
-            self._fail(SimError(f"{target[0]} cannot reach {target[1]}: nothing can run"))
-        self._fail(SimError("another thread holds the stream; a schedule has only one host"))
+    def why_not(self, stream: int) -> str:
+        """Why a stream cannot make a step now, in words; empty if it can."""
+        streams = self.device.streams
+        if stream >= len(streams):
+            return f"there are {len(streams)} streams so far, counted from 0"
+        if not streams[stream].pending:
+            return "its queue is empty"
+        head = streams[stream].pending[0]
+        if isinstance(head.guard, HoldMark):
+            return f"it is held at {head.guard.place}"
+        if head.is_mark:
+            return f"it waits for stream {self.history.needed(streams[stream])}"
+        return ""
 
     def _run_early(self) -> None:
         while ready := [s.index for s in self.device.streams if s.runnable and self._may_run(s)]:
@@ -360,15 +255,73 @@ class Execution(Mode):
         """The device does not sleep for ever: one step."""
         ready = [stream.index for stream in self.device.streams if stream.runnable]
         if ready:
-            self.surprised = True
+            self.alternatives.surprised = True
             self.step(ready[0])
             self.history.settled()
 
+    # -- the host waits, or looks -----------------------------------------------------------------
+
+    @_ours
+    def wait(self, device: Accelerator, targets: list[Target]) -> None:
+        """Run what the wait needs, streams in order; nothing else."""
+        self.alternatives.look()
+        points = [self.history.point(stream.index, seq) for stream, seq in targets]
+        self.trace.append(("wait", *((point.stream, point.steps) for point in points)))
+        self.history.events.append(("wait", (points, self.position)))
+        for stream, seq in targets:
+            while stream.completed < seq:
+                self._push((stream, seq))
+        if self.history.is_busy():
+            frame = host_frame()
+            self._moment(frame, self._is_done(frame))
+
+    @_ours
+    def polled(self, device: Accelerator, target: Target) -> None:
+        """A query is about to answer."""
+        self.observed(device)
+        self.polls += 1
+        if self.polls > PATIENCE and target[0].completed < target[1]:
+            self._push(target)
+
+    def _push(self, target: Target) -> None:
+        """One step on the way to `target`; an error where a hold of the host's own is in the way.
+
+        Raises:
+            HeldStreamError: naming the line of the hold.
+        """
+        index = self.history.needed(target[0])
+        if not self.device.streams[index].runnable:
+            self.device.check_hold(target)
+            self._fail(SimError(f"{target[0]} cannot reach {target[1]}: another thread holds it"))
+        self.step(index)
+
+    @_ours
+    def observed(self, device: Accelerator) -> None:
+        """The host is about to see how far the device is."""
+        if self.history.is_busy():
+            frame = host_frame()
+            if self._is_begun(frame):
+                self._moment(frame, harmless=False)
+            self.alternatives.progress()
+
+    @_ours
+    def answered(self, device: Accelerator) -> None:
+        """The host has seen it, and goes on with its line."""
+        if self.history.is_busy():
+            frame = host_frame()
+            if not self._is_done(frame, is_bool=True):
+                self._moment(frame, harmless=False)
+
+    @_ours
+    def filling(self, device: Accelerator, stream: StreamQueue, fill: Fill, freed: int) -> None:
+        self.alternatives.filling(stream.index, fill, freed)
+
     @_ours
     def released(self, device: Accelerator) -> None:
+        """A hold was opened."""
         self.history.released(self.position)
         if threading.get_ident() == self.thread and self.history.is_busy():
-            frame = caller_frame(3)
+            frame = host_frame()
             self._moment(frame, self._is_done(frame))
 
     def quiesce(self, device: Accelerator) -> None:
@@ -380,8 +333,6 @@ class Execution(Mode):
 
 
 def _is_autograd() -> bool:
-    import torch
-
     return bool(torch._C._current_graph_task_id() != -1)
 
 

@@ -12,16 +12,14 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from pinlab.schedules.execution import Execution
-from pinlab.schedules.explore import check_arguments, make_runner
 from pinlab.schedules.queued import Queued
 from pinlab.schedules.report import Report
-from pinlab.schedules.run import Runner
+from pinlab.schedules.run import Runner, make_runner
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.steps import Step
 from pinlab.schedules.values import Outcome
 from pinlab.sim.operation import Operation
 from pinlab.sim.place import Place, place_of
-from pinlab.sim.queue import HoldMark
 
 Seen = TypeVar("Seen")
 
@@ -78,7 +76,7 @@ class Stop:
         self.schedule: Schedule = execution.schedule
         over = outcome is not None
         pending = () if over else sorted(execution.history.pending(), key=lambda q: q.number)
-        self.waiting = [Waiting(queued, why_blocked(execution, queued)) for queued in pending]
+        self.waiting = [Waiting(queued, _why(execution, queued)) for queued in pending]
 
     @property
     def place(self) -> Place | None:
@@ -100,17 +98,12 @@ class Stop:
         return f"<stop at {where}, position {self.position}, {len(self.waiting)} waiting>"
 
 
-def why_blocked(execution: Execution, queued: Queued) -> str | None:
+def _why(execution: Execution, queued: Queued) -> str | None:
     """Why `queued` cannot make its next step now, in words; None if it can."""
-    stream = execution.device.streams[queued.stream]
-    head = stream.pending[0]
-    if head is queued.operation:
-        return None
-    if isinstance(head.guard, HoldMark):
-        return f"stream {stream.index} is held at {head.guard.place}"
-    if head.is_mark:
-        return f"stream {stream.index} waits for stream {execution.history.needed(stream)}"
-    return f"{head.name} comes first on stream {stream.index}"
+    head = execution.history.head(queued.stream)
+    if head is not queued:
+        return f"{head.operation.name} comes first on stream {queued.stream}"
+    return execution.why_not(queued.stream) or None
 
 
 class Prefix:
@@ -143,7 +136,6 @@ class Prefix:
         granularity: str = "line",
         trace: Iterable[Any] = (),
     ) -> None:
-        check_arguments(program, pieces, granularity, 1)
         self.runner: Runner = make_runner(program, sys._getframe(1), trace, pieces, granularity)
 
     @classmethod

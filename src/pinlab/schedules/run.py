@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,34 @@ from pinlab.sim import SimTensor
 from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
+GRANULARITIES = ("line", "opcode")
 GARBAGE = 20_000  # objects; collected between two runs, never within one
 OnPosition = Callable[[Execution, FrameType | None], None]
+
+
+def make_runner(
+    program: Callable[[], Any],
+    caller: FrameType | None,
+    trace: Iterable[Any] = (),
+    pieces: int = 1,
+    granularity: str = "line",
+) -> Runner:
+    """What runs `program`; its file and its caller's are the ones whose lines count.
+
+    Raises:
+        TypeError, ValueError: naming the argument that is wrong.
+        SimError: where the process works on CUDA.
+    """
+    if not callable(program):
+        raise TypeError(f"program must be a function without arguments, got {program!r}")
+    if not isinstance(pieces, int) or pieces < 1:
+        raise ValueError(f"pieces={pieces!r}; it must be a whole number from 1")
+    if granularity not in GRANULARITIES:
+        raise ValueError(f"granularity={granularity!r}; known are 'line' and 'opcode'")
+    if os.environ.get("PINLAB_DEVICE", "sim") == "cuda":
+        raise sim.SimError("explore and replay need the simulated device; PINLAB_DEVICE is 'cuda'")
+    sim.install()
+    return Runner(program, Scope(program, caller, trace), pieces, granularity)
 
 
 class Runner:
