@@ -15,6 +15,7 @@ import torch
 from nbclient import NotebookClient
 
 from pinlab import sim
+from pinlab.schedules import explore
 from pinlab.sim.recorder import Recording
 from pinlab.sim.state import accelerator
 
@@ -206,6 +207,30 @@ def test_recordings_may_be_nested() -> None:
     assert [line for _, line in writes(outside)] == [here() - k for k in (4, 2, 1)]
     assert [line for _, line in writes(inside)] == [here() - 3]
     assert sys.gettrace() is before
+
+
+def test_a_program_that_records_is_explored_like_one_that_does_not() -> None:
+    def program() -> list[int]:
+        row, there = pinned(3, 5), on_device(2)
+        there.copy_(row, non_blocking=True)
+        row[0] = 7
+        row[1] = 8
+        return there.tolist()
+
+    def recorded() -> list[int]:
+        row, there = pinned(3, 5), on_device(2)
+        with sim.record(row=row) as run:
+            there.copy_(row, non_blocking=True)
+            row[0] = 7
+            row[1] = 8
+            arrived = there.tolist()
+        assert [label for label, _ in writes(run)] == ["row", "row"]
+        return arrived
+
+    both = [explore(either) for either in (program, recorded)]
+    found = [sorted(outcome.value for outcome in report.outcomes) for report in both]
+    assert found[0] == found[1] == [[3, 5], [7, 5], [7, 8]]
+    assert all(report.complete for report in both)
 
 
 PROGRAM = """\
