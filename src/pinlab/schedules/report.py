@@ -5,16 +5,19 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
+from pinlab.schedules.execution import PATIENCE, SLEEP
 from pinlab.schedules.schedule import Schedule
 from pinlab.schedules.values import Outcome, Outcomes
 
 if TYPE_CHECKING:
     from pinlab.schedules.run import Runner
 
-DOWNLOAD_RULE = (
-    "a pending download conflicts with every host line (a read leaves no trace in the bytes)"
+DOWNLOAD_RULE = "a pending one conflicts with every host line: a read leaves no trace in the bytes"
+QUERY_RULE = (
+    f'one answers "not yet" at most {PATIENCE} times in a row; '
+    f"the device sleeps through at most {SLEEP:,} host lines"
 )
-CLAIM = "no observable race: a write that leaves the bytes as they were is not a conflict"
+CLAIM = "about what can be observed: a write that leaves the bytes as they were is no conflict"
 
 
 class Report:
@@ -77,42 +80,56 @@ class Report:
 
     def certificate(self) -> str:
         """The report in words: what was varied, what was assumed, how many of how many."""
-        return "\n".join([self._verdict(), *self._facts(), *self._rows()])
+        facts = [f"  {name:<11} {text}" for name, text in self._facts()]
+        return "\n".join([self.verdict, *facts, *self._rows()])
 
-    def _verdict(self) -> str:
+    @property
+    def verdict(self) -> str:
+        """One line: the program's name and what can be said of it."""
+        return f"{self.name}: {self._claim()}"
+
+    def _claim(self) -> str:
         if self.interrupted:
-            return f"{self.name}: interrupted, nothing is claimed"
+            return "interrupted, so this is only a part; nothing is claimed"
         if not self.complete:
-            return f"{self.name}: the limit was reached before the end, nothing is claimed"
+            return "the limit was reached before the end; nothing is claimed"
         if self.correct:
-            return f"{self.name}: correct in every schedule"
+            return "correct in every schedule"
         if self.deterministic:
-            word = "wrong in every schedule" if self.expected else "one outcome in every schedule"
-            return f"{self.name}: {word}"
-        return f"{self.name}: {len(self.outcomes)} different outcomes"
+            return "wrong in every schedule" if self.expected else "one outcome in every schedule"
+        return f"{len(self.outcomes)} different outcomes"
 
-    def _facts(self) -> list[str]:
-        of = "of an unknown number" if self.total is None else f"of {self.total:,}"
-        how = "all, without reduction" if self.full else "reduced by the bytes that work touches"
-        grain = f"between host {self.runner.granularity}s"
-        torn = f", copies torn into {self.runner.pieces}" if self.runner.pieces > 1 else ""
+    def _facts(self) -> list[tuple[str, str]]:
+        of = "of a number not known exactly" if self.total is None else f"of {self.total:,}"
+        how = "all of them, no reduction" if self.full else "the others can only repeat these"
         return [
-            f"  schedules   {self.explored:,} run {of} ({how})",
-            f"  varied      when queued device work runs {grain}{torn}",
-            f"  downloads   {DOWNLOAD_RULE}",
-            f"  claim       {CLAIM}",
-            f"  reference   {self.reference!r} ({self._reference_is()})",
+            ("schedules", f"{self.explored:,} run {of}" + (f" ({how})" if self.complete else "")),
+            ("varied", f"when queued device work runs: {self._where()}"),
+            ("host lines", f"those of {self.runner.scope}; other code is one step per call"),
+            ("downloads", DOWNLOAD_RULE),
+            ("queries", QUERY_RULE),
+            ("claim", CLAIM),
+            ("reference", f"{_short(self.reference)}, {self._reference_is()}"),
         ]
 
+    def _where(self) -> str:
+        grain = {"line": "between two host lines", "opcode": "between two Python instructions"}
+        torn = f"; each copy in {self.runner.pieces} parts" if self.runner.pieces > 1 else ""
+        return f"{grain[self.runner.granularity]}, and within one after a call to the device{torn}"
+
     def _reference_is(self) -> str:
-        return "expected" if self.expected else "if each operation runs at submission"
+        return "the expected value" if self.expected else "as if each operation ran at submission"
 
     def _rows(self) -> list[str]:
         return [
-            f"  {'right' if value == self.reference else 'WRONG':<6}"
-            f"{len(ways):>6,} ×  {_short(value)}   {ways[0]}"
+            f"  {self._mark(value):<6}{len(ways):>6,} ×  {_short(value)}   {ways[0]}"
             for value, ways in self.outcomes.items()
         ]
+
+    def _mark(self, value: Outcome) -> str:
+        if value == self.reference:
+            return "right" if self.expected else "same"
+        return "WRONG" if self.expected else "OTHER"
 
     def __str__(self) -> str:
         return self.certificate()
@@ -120,20 +137,25 @@ class Report:
     def __repr__(self) -> str:
         worst = self.counterexample
         found = "" if worst is None else f", counterexample {worst}"
-        return f"<{self._verdict()}: {self.explored:,} schedules run{found}>"
+        return f"<{self.verdict}: {self.explored:,} schedules run{found}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{'right' if value == self.reference else '<b>wrong</b>'}</td>"
-            f"<td>{len(ways):,}</td><td><code>{html.escape(_short(value))}</code></td>"
-            f"<td><code>{ways[0]}</code></td></tr>"
+            f"<tr><td>{self._mark(value)}</td><td>{len(ways):,}</td>"
+            f"<td><code>{html.escape(_short(value))}</code></td><td><code>{ways[0]}</code></td></tr>"
             for value, ways in self.outcomes.items()
         )
-        facts = "<br>".join(html.escape(fact.strip()) for fact in self._facts())
+        facts = "".join(
+            f"<tr><th style='text-align:left'>{name}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in self._facts()
+        )
         return (
-            f"<p><b>{html.escape(self._verdict())}</b></p><table><thead><tr><th></th>"
+            f"<p><b>{html.escape(self.verdict)}</b></p><table><thead><tr><th></th>"
             "<th>schedules</th><th>outcome</th><th>shortest schedule</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table><p><small>{facts}</small></p>"
+            f"<tbody>{rows}</tbody></table>"
+            "<details><summary>what was varied and assumed</summary>"
+            f"<table>{facts}</table></details>"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -9,7 +10,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 import pinlab
-from pinlab.sim.place import is_internal
+from pinlab.sim.place import Place, is_internal
 
 _HERE = os.path.dirname(pinlab.__file__) + os.sep
 _OURS = _HERE + "schedules" + os.sep
@@ -31,31 +32,56 @@ class Scope:
     """Which code counts as "the host's lines".
 
     The program's file and its caller's (all cells, in a notebook), `pinlab.serving` and
-    `pinlab.casebook`, and what `trace` adds: functions or modules.
+    `pinlab.casebook`, and what `trace` adds: functions, classes, modules or packages.
     """
 
     def __init__(self, program: Callable[..., Any], caller: FrameType | None, trace: Iterable[Any]):
-        self.files = {_code_of(program).co_filename}
+        unwrapped = inspect.unwrap(program)
+        self.files = {_code_of(program).co_filename, _code_of(unwrapped).co_filename}
         if caller is not None:
             self.files.add(caller.f_code.co_filename)
+        self.folders = _ALWAYS
         self.codes: dict[CodeType, bool] = {}
         for extra in trace:
-            if isinstance(extra, ModuleType):
-                self.files.add(str(extra.__file__))
-            else:
-                self.codes[_code_of(extra)] = True
+            self._add(extra)
         self.cells = any(_is_cell(name) for name in self.files)
+
+    def _add(self, extra: Any) -> None:
+        if isinstance(extra, ModuleType):
+            if not getattr(extra, "__file__", None):
+                raise TypeError(f"{extra!r} has no Python file whose lines could be traced")
+            folders = tuple(path + os.sep for path in getattr(extra, "__path__", ()))
+            self.folders = (*self.folders, *folders)
+            self.files.add(str(extra.__file__))
+        elif isinstance(extra, type):
+            for member in vars(extra).values():
+                if inspect.isfunction(member):
+                    self._add_code(member.__code__)
+        else:
+            self._add_code(_code_of(extra))
+
+    def _add_code(self, code: CodeType) -> None:
+        self.codes[code] = True
+        for inner in code.co_consts:  # functions and comprehensions inside it
+            if isinstance(inner, CodeType):
+                self._add_code(inner)
 
     def counts(self, code: CodeType) -> bool:
         """Whether lines of `code` are host steps."""
         known = self.codes.get(code)
         if known is None:
             name = code.co_filename
-            known = (
-                name in self.files or name.startswith(_ALWAYS) or (self.cells and _is_cell(name))
-            )
+            known = name in self.files or name.startswith(self.folders)
+            known = known or (self.cells and _is_cell(name))
             self.codes[code] = known
         return known
+
+    def __str__(self) -> str:
+        names = sorted({Place(name, 0).file for name in self.files})
+        added = self.folders[len(_ALWAYS) :]
+        extra = sorted(path.rstrip(os.sep).rsplit(os.sep, 1)[-1] for path in added)
+        cells = ["all cells"] if self.cells else []
+        return ", ".join([*cells, *(name for name in names if not name.startswith("In [")), *extra])
 
 
 def _code_of(function: Any) -> CodeType:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
-import struct
+import enum
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -73,6 +74,10 @@ class Outcomes(dict[Outcome, list[Any]]):
     def __contains__(self, value: object) -> bool:
         return super().__contains__(as_outcome(value))
 
+    def get(self, value: Any, default: Any = None) -> Any:
+        """The schedules of a plain value, or `default`."""
+        return super().get(as_outcome(value), default)
+
     def values_seen(self) -> Iterator[Any]:
         """The plain values, most frequent first."""
         return (outcome.value for outcome in self)
@@ -90,19 +95,21 @@ def freeze(value: Any) -> Any:
         TypeError: for an object whose content is unknown; return tensors, arrays, numbers, strings,
             dataclasses or containers of them.
     """
-    if isinstance(value, float):
-        return "float", struct.pack("<d", value) if value == value else b"nan"
-    if value is None or isinstance(value, (bool, int, str, bytes, complex)):
+    if isinstance(value, (float, complex)):
+        return type(value).__name__, _nan_free(np.asarray(value)).tobytes()
+    if isinstance(value, enum.Enum):
+        return type(value).__qualname__, value.name
+    if value is None or isinstance(value, (bool, int, str, bytes)):
         return type(value).__name__, value
     if isinstance(value, torch.Tensor):
         return _tensor(value)
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
-        return type(value).__name__, str(array.dtype), array.shape, _nan_free(array).tobytes()
+        return type(value).__name__, str(array.dtype), array.shape, _array_bytes(array)
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(freeze(item) for item in value)
     if isinstance(value, Mapping):
-        return type(value).__name__, tuple((freeze(k), freeze(v)) for k, v in value.items())
+        return type(value).__name__, frozenset((freeze(k), freeze(v)) for k, v in value.items())
     return _other(value)
 
 
@@ -113,11 +120,13 @@ def _other(value: Any) -> Any:
         return "raised", value.type.__name__, value.message
     if isinstance(value, Blocked):
         return "blocked", value.hold
-    if isinstance(value, (torch.dtype, torch.device)):
+    if isinstance(value, (torch.dtype, torch.device, range)):
         return type(value).__name__, str(value)
+    if isinstance(value, (bytearray, memoryview)):
+        return type(value).__name__, bytes(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
-        return type(value).__name__, tuple(freeze(getattr(value, f.name)) for f in fields)
+        return type(value).__qualname__, tuple(freeze(getattr(value, f.name)) for f in fields)
     raise TypeError(
         f"cannot compare outcomes of type {type(value).__name__}: return tensors, arrays, numbers, "
         "strings, dataclasses, or lists, tuples and dicts of them"
@@ -125,17 +134,29 @@ def _other(value: Any) -> Any:
 
 
 def _tensor(value: torch.Tensor) -> Any:
+    if value.layout is not torch.strided:
+        raise TypeError(f"cannot compare outcomes with {value.layout} tensors: return dense ones")
     plain = value.detach()
     host = plain._inner if isinstance(plain, SimTensor) else plain
     dense = host.contiguous().resolve_conj().resolve_neg()
+    dense = torch.view_as_real(dense) if dense.is_complex() else dense
     if dense.is_floating_point():
         dense = torch.where(dense.isnan(), torch.full_like(dense, float("nan")), dense)
-    raw = dense.view(torch.uint8) if dense.dim() else dense.reshape(1).view(torch.uint8)
-    return "tensor", value.device.type, str(value.dtype), tuple(value.shape), raw.numpy().tobytes()
+    raw = dense.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return "tensor", value.device.type, str(value.dtype), tuple(value.shape), raw
+
+
+def _array_bytes(array: Any) -> Any:
+    if array.dtype.hasobject:
+        return tuple(freeze(item) for item in array.reshape(-1).tolist())
+    return _nan_free(array).tobytes()
 
 
 def _nan_free(array: Any) -> Any:
     """Every NaN replaced by the one usual NaN: their payload bits carry no meaning."""
+    if array.dtype.kind == "c":
+        parts = np.ascontiguousarray(array).reshape(-1).view(array.real.dtype)
+        return _nan_free(parts)
     if array.dtype.kind == "f":
         return np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     return array
@@ -149,20 +170,23 @@ def detach_host(value: Any) -> Any:
         return value.detach().clone()
     if isinstance(value, np.ndarray):
         return value.copy()
-    if isinstance(value, list):
-        return [detach_host(item) for item in value]
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value) if isinstance(value, memoryview) else bytearray(value)
     if isinstance(value, tuple):
         parts = [detach_host(item) for item in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        copied = copy.copy(value)
+        copied[:] = [detach_host(item) for item in value]
+        return copied
     if isinstance(value, dict):
-        return {name: detach_host(item) for name, item in value.items()}
+        copied_dict = copy.copy(value)
+        copied_dict.update((name, detach_host(item)) for name, item in value.items())
+        return copied_dict
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.replace(
-            value,
-            **{
-                f.name: detach_host(getattr(value, f.name))
-                for f in dataclasses.fields(value)
-                if f.init
-            },
-        )
+        copied_fields = copy.copy(value)
+        for field in dataclasses.fields(value):
+            item = detach_host(getattr(value, field.name))
+            object.__setattr__(copied_fields, field.name, item)
+        return copied_fields
     return value
