@@ -42,7 +42,9 @@ def hold(
     """Stop `stream` (the current one if None) until the block ends.
 
     Inside, only pinned copies between existing tensors, and kernels that ran once before, are
-    promised not to wait for the stream.
+    promised not to wait for the stream. Other streams go on; on CUDA those that share a hardware
+    queue with the held one may not (``CUDA_DEVICE_MAX_CONNECTIONS``, at most 32, says how many
+    queues there are).
 
     Args:
         stream: a stream of this process's device.
