@@ -49,11 +49,13 @@ class Engine:
         model: LookupModel,
         batch: InputBatch,
         pooling: str = "MEAN",
-        max_num_batched_tokens: int = 160,
+        max_num_batched_tokens: int = 128,
         max_in_flight: int = 2,
     ) -> None:
         if pooling not in POOLS:
             raise ValueError(f"pooling={pooling!r}; known are {', '.join(map(repr, POOLS))}")
+        if model.device.type == "cpu":
+            raise ValueError("the model is on 'cpu'; the engine needs a device with streams")
         if max_in_flight < 2:
             raise ValueError(f"max_in_flight={max_in_flight}; it must be 2 or more")
         self.model = model

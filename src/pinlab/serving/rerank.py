@@ -25,7 +25,7 @@ from pinlab.serving.ranking import ndcg_at_k, rank_order
 from pinlab.serving.rerank_data import RerankData, load_rerank_data
 
 MAX_NUM_REQS = 4
-MAX_NUM_BATCHED_TOKENS = 160
+MAX_NUM_BATCHED_TOKENS = 128
 MAX_IN_FLIGHT = 2
 
 
@@ -103,6 +103,8 @@ def run_rerank(
         data: texts and hidden states; those that ship with the package if None.
         max_num_reqs, max_num_batched_tokens, max_in_flight: size of the engine.
 
+    Raises `ValueError` for a number out of range, no seeds, and seeds on another device.
+
     >>> from pinlab import sim
     >>> sim.install()
     >>> run_rerank(runs=2)
@@ -110,6 +112,8 @@ def run_rerank(
     """
     if runs < 1:
         raise ValueError(f"runs={runs}; it must be 1 or more")
+    if seeds is not None and not len(seeds):
+        raise ValueError("seeds is empty; give one for each run")
     device = torch.device(device)
     if seeds is not None and device.type != "sim":
         raise ValueError(f"seeds choose the schedule of the simulated device, not of {device}")

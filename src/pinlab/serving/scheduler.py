@@ -34,8 +34,8 @@ class Scheduler:
         max_num_batched_tokens: tokens in one step at most.
         chunked_prefill: whether a prompt may be spread over several steps.
 
-    A request that is under way and finds no tokens left sits a step out. It loses its row and
-    comes back later. (vLLM also weighs cache blocks and priorities.)
+    Requests that are under way come before those that wait. (vLLM also weighs cache blocks and
+    priorities, and may take a request out of the batch for a while.)
 
     >>> scheduler = Scheduler(max_num_reqs=2, max_num_batched_tokens=8, chunked_prefill=True)
     >>> for name, length in [("a", 5), ("b", 5), ("c", 1)]:
