@@ -10,10 +10,10 @@ import torch
 from matplotlib.patches import Rectangle
 
 from pinlab import sim
-from pinlab.figures import timeline, timeline_alt, timeline_twin
 from pinlab.figures.chronicle import Chronicle
 from pinlab.figures.lanes import LEFT, LOOKS, RIGHT, WIDTH, Page
 from pinlab.figures.style import HAZARD, Drawing
+from pinlab.figures.timeline import timeline, timeline_alt, timeline_twin
 
 Readable = Callable[[Drawing], None]
 

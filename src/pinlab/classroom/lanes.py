@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pinlab import sim
-from pinlab.figures import show, timeline
+from pinlab.figures.show import show
+from pinlab.figures.timeline import timeline
 
 NEEDS_SIM = "This needs the simulated device: unset PINLAB_DEVICE and restart the kernel."
 
