@@ -46,7 +46,7 @@ class Accelerator:
         self.link = Link()
         self.streams: list[StreamQueue] = []
         self.holds: list[HoldMark] = []
-        self.observers: list[Observer] = []
+        self.observers: list[Observer] = []  # iterated as a copy: a thread may add one
         self.errors: list[Operation] = []
         self.wait_began = float("nan")  # for observers: of the wait they hear of; nan for a query
         self.waiting: set[threading.Thread] = set()  # host threads in a wait
@@ -92,7 +92,7 @@ class Accelerator:
                 operation.guard.seq = seq
             stream.pending.append(operation)
             stream.submitted = seq
-            for observer in self.observers:
+            for observer in tuple(self.observers):
                 observer.submitted(operation)
             if operation.work is None:
                 self.settle()
@@ -138,7 +138,7 @@ class Accelerator:
         operation.work = _finished  # drop the closure and its tensors
         if operation.error is not None:
             self.errors.append(operation)
-        for observer in self.observers:
+        for observer in tuple(self.observers):
             observer.completed(operation)
         self.settle()
         self.changed.notify_all()
@@ -181,7 +181,7 @@ class Accelerator:
         with self.lock:
             self.mode.wait(self, targets)
             self.wait_began = began
-            for observer in self.observers:
+            for observer in tuple(self.observers):
                 observer.waited(targets)
             self.wait_began = float("nan")
             self.raise_errors()
