@@ -1,8 +1,8 @@
 """Schedule heat map: source lines down the side, a column for each pending operation.
 
-A cell answers "what comes out if this operation runs just before that line, and the rest as late as
-it can?". Its letter names an outcome, A being the right one; wrong cells are hatched as well as
-coloured. A star marks the cell nearest to running at submission, a clock the line that waits.
+A cell answers "what comes out if this operation waits until just before that line, and all others
+run as soon as they are queued?". Its letter names an outcome, A being the right one; wrong cells
+are hatched as well as coloured. A star marks an operation's first moment, a clock its last one.
 """
 
 from __future__ import annotations
@@ -223,10 +223,10 @@ class _Page:
         self._write(NUMBER - 0.1, middle, _number(row), ha="right", color=QUIET, family=MONOSPACE)
         look: dict[str, Any] = {"color": QUIET, "style": "italic"} if row.place is None else {}
         self._write(NUMBER, middle, _source(row), family=MONOSPACE, **look)
-        for index, column in enumerate(self.seen.columns):
-            self._cell(at, index, column, row, top)
+        for index in range(len(self.seen.columns)):
+            self._cell(at, index, top)
 
-    def _cell(self, at: int, index: int, column: Column, row: Row, top: float) -> None:
+    def _cell(self, at: int, index: int, top: float) -> None:
         cell = self.seen.cells.get((at, index))
         left = self.left + index * self.cell
         if cell is None:
@@ -246,14 +246,14 @@ class _Page:
         )
         self.axes.add_patch(patch)
         first = (at - 1, index) not in self.seen.cells
-        waits = column.forced_at is not None and row.position[0] == column.forced_at[0]
-        letter = LETTERS[number] + ("★" if first else "") + ("◷" if waits and not first else "")
+        last = (at + 1, index) not in self.seen.cells
+        letter = LETTERS[number] + ("★" if first else "") + ("◷" if last and not first else "")
         plate = {"boxstyle": "round,pad=0.1", "facecolor": look.tint, "edgecolor": "none"}
         middle = left + self.cell / 2
         self._write(middle, top + ROW / 2, letter, ha="center", weight="bold", bbox=plate)
 
     def _legend(self, top: float) -> None:
-        note = "★ first moment after it was queued    ◷ the line whose wait runs it at the latest"
+        note = "★ first moment after it was queued    ◷ last moment: then the host waits for it"
         self._write(NUMBER, top + LEGEND / 2, note, color=QUIET)
         for index in range(_kinds(self.seen)):
             middle = top + LEGEND * (index + 1.5)
