@@ -215,6 +215,22 @@ def test_a_copy_can_be_torn_into_parts_in_address_order(count: int, turned: bool
         assert there._inner.tolist() == matrix.tolist()
 
 
+def test_copies_work_under_inference_mode_and_outlive_it() -> None:
+    for mode in ("threaded", "lazy", "random"):
+        with sim.mode(mode):
+            with torch.inference_mode():
+                row, host, fixed = torch.ones(3), torch.zeros(3), torch.zeros(3, pin_memory=True)
+                there = row.to("sim")
+                again = torch.empty(3, device="sim").copy_(row.pin_memory(), non_blocking=True)
+                host.copy_(there)
+                fixed.copy_(again + 1, non_blocking=True)
+                back = again.to("cpu", non_blocking=True)
+            gpu.synchronize()
+            there = there + 1
+            assert (there.tolist(), again.tolist(), back.tolist()) == ([2] * 3, [1] * 3, [1] * 3)
+            assert (host.tolist(), fixed.tolist()) == ([1] * 3, [2] * 3)
+
+
 # -- mistakes --------------------------------------------------------------------------------------
 
 

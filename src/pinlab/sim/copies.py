@@ -146,10 +146,23 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 
 def _transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
     nbytes = source.numel() * source.element_size()
-    operation = Operation(name, name, current_queue(), lambda: target.copy_(source))
+    work = _mover(target, source)
+    operation = Operation(name, name, current_queue(), work)
     operation.nbytes = nbytes
     operation.pieces = lambda count: _tear(target, source, count)
     return operation
+
+
+def _mover(target: torch.Tensor, source: torch.Tensor) -> Work:
+    """The copy itself. A host tensor made under inference mode can only be written under it."""
+    if not target.is_inference():
+        return lambda: target.copy_(source)
+
+    def work() -> None:
+        with torch.inference_mode():
+            target.copy_(source)
+
+    return work
 
 
 def _tear(target: torch.Tensor, source: torch.Tensor, count: int) -> list[Work]:
@@ -158,7 +171,7 @@ def _tear(target: torch.Tensor, source: torch.Tensor, count: int) -> list[Work]:
     run = (target.numel(),)
     left = target.as_strided(run, (1,)).tensor_split(count)
     right = source.as_strided(run, (1,)).tensor_split(count)
-    return [lambda a=a, b=b: a.copy_(b) for a, b in zip(left, right, strict=True)]  # type: ignore[misc]
+    return [_mover(a, b) for a, b in zip(left, right, strict=True)]
 
 
 def _track(tensor: torch.Tensor, operation: Operation) -> None:

@@ -27,8 +27,9 @@ def typed_view(memory: Allocation, layout: Layout) -> torch.Tensor:
     if view is None:
         if len(views) > 16:
             views.clear()
-        typed = memory.block.memory.view(layout.dtype)
-        view = views[layout] = typed.as_strided(layout.shape, layout.stride)
+        with torch.inference_mode(False):  # device memory outlives the mode, and so do its views
+            typed = memory.block.memory.view(layout.dtype)
+            view = views[layout] = typed.as_strided(layout.shape, layout.stride)
     return view
 
 
