@@ -14,7 +14,7 @@ It shares no code with `pinlab.schedules`.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 # A stream's queue is a tuple of entries: ("work", n), ("record", ticket) or ("after", ticket).
 Queue = tuple[tuple[str, int], ...]
@@ -23,10 +23,13 @@ Queue = tuple[tuple[str, int], ...]
 def count(script: list[str]) -> int:
     """How many ways there are to place the device's steps between the lines of `script`."""
     lines = tuple(script)
-    streams = 1 + max(int(words[1]) for line in lines
-                      if (words := line.split())[0] in ("queue", "record", "order"))
+    streams = 1 + max(
+        int(words[1])
+        for line in lines
+        if (words := line.split())[0] in ("queue", "record", "order")
+    )
 
-    @lru_cache(maxsize=None)
+    @cache
     def before(at: int, queues: tuple[Queue, ...], done: frozenset[int], events: Queue) -> int:
         """Ways from the moment before line `at`."""
         ways = 1 if at == len(lines) else _line(at, queues, done, events)

@@ -185,8 +185,11 @@ def lines(draw: st.DrawFn) -> list[str]:
 @st.composite
 def sources(draw: st.DrawFn, smallest: int = 2, largest: int = 6) -> str:
     """The source text of a program."""
-    body = [line for part in draw(st.lists(lines(), min_size=smallest, max_size=largest))
-            for line in part]
+    body = [
+        line
+        for part in draw(st.lists(lines(), min_size=smallest, max_size=largest))
+        for line in part
+    ]
     body.append(draw(st.sampled_from(RETURNS)))
     return HEAD + "".join(f"    {line}\n" for line in body)
 

@@ -11,7 +11,6 @@ from collections import Counter
 
 from pinlab.schedules.history import History, Moment, State
 from pinlab.schedules.queued import Point
-from pinlab.schedules.schedule import Position
 
 MAX_STATES = 50_000  # states at one position; beyond, the total is not computed
 
@@ -29,7 +28,10 @@ def count_schedules(history: History) -> int | None:
                 return None
         elif kind == "wait":
             points, position = what
-            counts = _force(history, points, position, counts)
+            forced: Counter[State] = Counter()
+            for state, ways in counts.items():
+                forced[history.forced(state, points, position)] += ways
+            counts = forced
     return sum(counts.values())
 
 
@@ -50,18 +52,4 @@ def _spread(history: History, moment: Moment, counts: Counter[State]) -> Counter
                 if history.chain(state, one, moment.position) == (stream,):
                     after = (*state[:stream], one.steps, *state[stream + 1 :])
                     levels.setdefault(level + 1, Counter())[after] += ways
-    return result
-
-
-def _force(
-    history: History, targets: list[Point], position: Position, counts: Counter[State]
-) -> Counter[State]:
-    """What a wait needs, from each state."""
-    result: Counter[State] = Counter()
-    for state, ways in counts.items():
-        progress = state
-        for target in targets:
-            made = history.chain(progress, target, position) or ()
-            progress = tuple(n + made.count(s) for s, n in enumerate(progress))
-        result[progress] += ways
     return result

@@ -203,6 +203,15 @@ class History:
         made: list[int] = []
         return tuple(made) if self._reach(progress, made, target, position) else None
 
+    def forced(self, state: State, targets: list[Point], position: Position) -> State:
+        """The state after a wait for `targets`: there, or as far as a hold lets it go."""
+        progress = list(state)
+        made: list[int] = []
+        for target in targets:
+            if not self._reach(progress, made, target, position):
+                break
+        return tuple(progress)
+
     def _reach(
         self, progress: list[int], made: list[int], target: Point, position: Position
     ) -> bool:

@@ -17,23 +17,32 @@ from pinlab.sim import SimTensor
 class Raised:
     """The outcome of a schedule in which the program raised an exception.
 
-    >>> Raised(ValueError("row 3"))
-    Raised(ValueError, 'row 3')
+    >>> Raised(ValueError("row 3")), Raised(ValueError("row 3")) == Raised(ValueError, "row 3")
+    (Raised(ValueError, 'row 3'), True)
     """
 
     def __init__(self, error: BaseException | type[BaseException], message: str = "") -> None:
         self.type = error if isinstance(error, type) else type(error)
         self.message = message if isinstance(error, type) else str(error)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Raised) and freeze(self) == freeze(other)
+
+    def __hash__(self) -> int:
+        return hash(freeze(self))
+
     def __repr__(self) -> str:
         return f"Raised({self.type.__name__}, {self.message!r})"
 
 
+@dataclasses.dataclass(frozen=True)
 class Blocked:
-    """The outcome of a schedule in which the host waits for a stream that it holds itself."""
+    """The outcome of a schedule in which the host waits for a stream that it holds itself.
 
-    def __init__(self, hold: str) -> None:
-        self.hold = hold
+    `hold` is the line of the hold, as ``file:line``.
+    """
+
+    hold: str
 
     def __repr__(self) -> str:
         return f"Blocked(by the hold at {self.hold})"
@@ -117,7 +126,7 @@ def _other(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return type(value).__name__, frozenset(freeze(item) for item in value)
     if isinstance(value, Raised):
-        return "raised", value.type.__name__, value.message
+        return "raised", value.type.__qualname__, value.message
     if isinstance(value, Blocked):
         return "blocked", value.hold
     if isinstance(value, (torch.dtype, torch.device, range)):

@@ -57,6 +57,7 @@ class Allocation:
         self.allocator = allocator
         self.fresh = fresh
         self.users: set[StreamQueue] | None = None
+        allocator.live.add(block)
 
     def record(self, stream: StreamQueue) -> None:
         """`record_stream`: the block must not be reused before `stream` got past its free."""
