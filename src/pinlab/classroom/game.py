@@ -12,7 +12,8 @@ from typing import Any
 
 from pinlab.classroom.game_goal import Goal
 from pinlab.classroom.game_program import Program
-from pinlab.classroom.game_state import KEYS, GameState, Rules
+from pinlab.classroom.game_rules import KEYS, Rules, is_key
+from pinlab.classroom.game_state import GameState
 from pinlab.classroom.game_text import screen
 from pinlab.classroom.game_transcript import Transcript
 from pinlab.classroom.levels import LEVELS, find_level
@@ -177,8 +178,3 @@ class _Replay:
         self.keys += key
         self.why = self.state.message
         return self.state.before is self.states[-2]
-
-
-def is_key(key: str) -> bool:
-    """Whether the game knows a key."""
-    return key in KEYS or (key.isascii() and key.isdigit())

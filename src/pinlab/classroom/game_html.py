@@ -11,9 +11,10 @@ from html import escape
 
 from pinlab.classroom.game_look import Entry, Look
 from pinlab.classroom.game_memory import Buffer
+from pinlab.classroom.game_rules import KEYS
 from pinlab.classroom.game_source import Listing
-from pinlab.classroom.game_state import KEYS, GameState
-from pinlab.classroom.game_text import LEGEND, NEXT, NONE, WITHIN, torn, where_of
+from pinlab.classroom.game_state import GameState
+from pinlab.classroom.game_text import LEGEND, NEXT, NONE, NOT_SHOWN, WITHIN, torn, where_of
 
 STYLE = """<style>
 .pinlab-game { color: var(--jp-content-font-color1, inherit); line-height: 1.45;
@@ -117,9 +118,10 @@ def _queue(stream: int, queue: tuple[Entry, ...]) -> str:
 
 
 def _buffer(row: Buffer) -> str:
-    values = " ".join(map(_value, row.marked)) or "(many)"
+    values = " ".join(map(_value, row.marked)) or NOT_SHOWN
     return (
-        f'<tr><td class="code">{escape(row.name)}</td><td class="words">{escape(where_of(row))}</td>'
+        f'<tr><td class="code">{escape(row.name)}</td>'
+        f'<td class="words">{escape(where_of(row))}</td>'
         f'<td class="code">{values}</td><td class="words">{escape(", ".join(row.uses))}</td></tr>'
     )
 

@@ -11,6 +11,7 @@ from pinlab.classroom.game_source import Listing
 from pinlab.classroom.game_state import GameState
 
 WIDTH = 96
+NOT_SHOWN = "(not shown)"  # too many values, or of a type that numpy lacks
 LEGEND = f"{UNWRITTEN} nothing written yet   * changed by the last step"
 NEXT, WITHIN, NONE = "▸", "…", " "  # before a line: it comes next; a part of it has run
 
@@ -103,7 +104,7 @@ def memory_lines(memory: tuple[Buffer, ...]) -> Iterator[str]:
 
 def values_in(row: Buffer) -> str:
     """The elements, a star behind those that the last step changed."""
-    return " ".join(row.marked) or "(many)"
+    return " ".join(row.marked) or NOT_SHOWN
 
 
 def where_of(row: Buffer) -> str:
