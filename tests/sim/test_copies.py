@@ -236,6 +236,7 @@ def test_copies_work_under_inference_mode_and_outlive_it() -> None:
 
 def test_shapes_that_do_not_fit_are_torchs_error() -> None:
     row, there = torch.zeros(3, pin_memory=True), torch.zeros(2, device="sim")
+    gpu.synchronize()
     for non_blocking in (False, True):
         with pytest.raises(RuntimeError, match="expanded size"):
             there.copy_(row, non_blocking=non_blocking)
