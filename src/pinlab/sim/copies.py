@@ -81,7 +81,7 @@ def download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> tor
     same = target.is_contiguous() and target.dtype == wanted
     landing = target.detach() if same else torch.empty(target.shape, dtype=wanted, device="cpu")
     _raw_download(landing, packed, non_blocking)
-    if not same:
+    if not same:  # at once, as PyTorch does, also where the platform's download is not done yet
         target.detach().copy_(landing)
     return target
 
