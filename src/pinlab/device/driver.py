@@ -6,8 +6,8 @@ From NVIDIA's *CUDA Driver API* reference (docs.nvidia.com/cuda/cuda-driver-api,
 - ``cuStreamWaitValue32``: work queued behind it waits until ``(int32_t)(*addr - value) >= 0`` (the
   default condition, ``CU_STREAM_WAIT_VALUE_GEQ``). The address is a device address; for host memory
   ``cuMemHostGetDevicePointer`` gives it. Managed memory is not accepted.
-- Its second version (``…_v2`` in the library; the reference of CUDA 11.8 describes both) is there by
-  default on all platforms. The first one is disabled by default:
+- Its second version (``…_v2`` in the library; the reference of CUDA 11.8 describes both) is there
+  by default on all platforms. The first one is disabled by default:
   ``CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1`` says whether it can be used.
 - CUDA does not see the order that such a wait makes, so streams that share a hardware queue may be
   serialised behind it.
