@@ -33,6 +33,8 @@ COLUMN_LIMIT, ROW_LIMIT = 10, 70  # more do not fit on a page
 WIDTH, NUMBER, GAP = 7.5, 0.55, 0.12  # inches
 ROW, LEGEND, FUNCTION = 0.215, 0.21, 0.24
 HEAD_ONE, HEAD_MANY = 0.4, 0.95
+ALIKE = 8  # more rows with equal cells are folded
+AROUND = 3  # moments shown before the first choice and after the last
 SOURCE, VALUE = 52, 62  # characters of a source line and of a value
 MONOSPACE = "DejaVu Sans Mono"
 LETTERS = "ABCDEFGHIJKL"  # of outcomes; the last stands for all further ones
@@ -77,14 +79,18 @@ def schedule_heatmap_twin(found: Report | Grid, keep: Keep | None = None) -> lis
     """The annotated listing: ``line | source | outcome if the copy runs here``."""
     seen = _seen(found, keep)
     sources = [_source(row) for row in seen.rows]
-    wide = max(len(text) for text in sources)
+    wide = max(len(sources[at]) for at, more in _shown(seen) if not more)
     names = [f"{COLUMNS[index]} = {_describe(c)}" for index, c in enumerate(seen.columns)]
     lines = [f"schedule heat map: {', '.join(names)}"]
     head = " ".join(COLUMNS[: len(seen.columns)])
     lines.append(f"{'line':>4} | {'source':{wide}} | {head}")
-    for at, row in enumerate(seen.rows):
-        cells = " ".join(_letter(seen, seen.cells.get((at, c))) for c in range(len(seen.columns)))
-        lines.append(f"{_number(row):>4} | {sources[at]:{wide}} | {cells}".rstrip())
+    for at, more in _shown(seen):
+        cells = " ".join(_letters(seen, at))
+        if more:
+            lines.append(f"   … | {_same(more):{wide}} | {cells}".rstrip())
+        else:
+            row = seen.rows[at]
+            lines.append(f"{_number(row):>4} | {sources[at]:{wide}} | {cells}".rstrip())
     return lines + [f"{LETTERS[i]}: {_verdict(seen, i)}" for i in range(_kinds(seen))]
 
 
@@ -101,10 +107,10 @@ def schedule_heatmap_alt(found: Report | Grid, keep: Keep | None = None) -> str:
 
 
 def _seen(found: Report | Grid, keep: Keep | None) -> Grid:
-    seen = found if isinstance(found, Grid) else _grid(found, keep)
+    seen = _trimmed(found if isinstance(found, Grid) else _grid(found, keep))
     for what, count, limit in (
         ("operations", len(seen.columns), COLUMN_LIMIT),
-        ("host moments", len(seen.rows), ROW_LIMIT),
+        ("host moments", len(_shown(seen)), ROW_LIMIT),
     ):
         if not 1 <= count <= limit:
             raise ValueError(f"a heat map shows 1 to {limit} {what}, got {count}")
@@ -116,6 +122,39 @@ def _grid(report: Report, keep: Keep | None) -> Grid:
         return grid(report, keep)
     copies = grid(report, lambda column: column.kind != "kernel")
     return copies if copies.columns else grid(report)
+
+
+def _trimmed(seen: Grid) -> Grid:
+    """Leave out the moments long before the first choice and after the last one."""
+    filled = [row for row, _ in seen.cells]
+    first, last = max(0, min(filled, default=0) - AROUND), max(filled, default=0) + AROUND
+    rows = seen.rows[first : last + 1]
+    cells = {(row - first, column): cell for (row, column), cell in seen.cells.items()}
+    return Grid(rows, seen.columns, cells, seen.latest, seen.in_order, seen.reference)
+
+
+def _letters(seen: Grid, at: int) -> list[str]:
+    return [_letter(seen, seen.cells.get((at, c))) for c in range(len(seen.columns))]
+
+
+def _shown(seen: Grid) -> list[tuple[int, int]]:
+    """Rows to show: (index, 0), or (index, n) for n rows from there that are all alike."""
+    shown: list[tuple[int, int]] = []
+    start = 0
+    for at in range(1, len(seen.rows) + 1):
+        if at < len(seen.rows) and _letters(seen, at) == _letters(seen, start):
+            continue
+        if at - start > ALIKE:
+            shown += [(start, 0), (start + 1, 0), (start + 2, at - start - 4)]
+            shown += [(at - 2, 0), (at - 1, 0)]
+        else:
+            shown += [(row, 0) for row in range(start, at)]
+        start = at
+    return shown
+
+
+def _same(more: int) -> str:
+    return f"({more} more moments, nothing changes)"
 
 
 def _describe(column: Column) -> str:
@@ -169,7 +208,9 @@ class _Page:
 
     def __init__(self, seen: Grid) -> None:
         self.seen = seen
-        text = max(monospace_inches(_source(row), SMALLEST) for row in seen.rows)
+        self.shown = _shown(seen)
+        rows = [seen.rows[at] for at, more in self.shown if not more]
+        text = max(monospace_inches(_source(row), SMALLEST) for row in rows)
         self.left = NUMBER + min(text, 4.6) + 0.15
         room = (WIDTH - self.left - 0.15) / len(seen.columns)
         self.cell = min(0.62, room)
@@ -177,7 +218,7 @@ class _Page:
         self.head = HEAD_ONE if len(seen.columns) == 1 else HEAD_MANY
         self.height = (
             self.head
-            + ROW * len(seen.rows)
+            + ROW * len(self.shown)
             + FUNCTION * len(self.heads)
             + GAP
             + LEGEND * (_kinds(seen) + 1)
@@ -186,23 +227,24 @@ class _Page:
 
     def _heads(self) -> dict[int, str]:
         """Row index → name of the function that begins there, if there are several."""
-        names = [row.function for row in self.seen.rows]
-        if len({name for name in names if name}) < 2:
+        names = [(at, self.seen.rows[at].function) for at, more in self.shown if not more]
+        if len({name for _, name in names if name}) < 2:
             return {}
-        return {
-            at: name for at, name in enumerate(names) if name and (at == 0 or names[at - 1] != name)
-        }
+        before = ["", *(name for _, name in names)]
+        return {at: name for (at, name), last in zip(names, before, strict=False) if name != last}
 
     def draw(self, axes: Axes) -> None:
         self.axes = axes
         for index, column in enumerate(self.seen.columns):
             self._column_head(index, column)
         top = self.head
-        for at, row in enumerate(self.seen.rows):
+        for at, more in self.shown:
             if at in self.heads:
-                self._write(NUMBER, top + FUNCTION / 2, f"in {self.heads[at]}()", style="italic")
+                where = self.heads[at]
+                text = f"in {where}()" if where else "at the end"
+                self._write(NUMBER, top + FUNCTION / 2, text, style="italic")
                 top += FUNCTION
-            self._row(at, row, top)
+            self._row(at, more, top)
             top += ROW
         self._legend(top + GAP)
 
@@ -218,11 +260,14 @@ class _Page:
             look: dict[str, Any] = {"rotation": 55, "ha": "left", "va": "bottom", "weight": "bold"}
             self.axes.text(middle - 0.06, self.head - 0.06, label, size=SMALLEST, **look)
 
-    def _row(self, at: int, row: Row, top: float) -> None:
-        middle = top + ROW / 2
-        self._write(NUMBER - 0.1, middle, _number(row), ha="right", color=QUIET, family=MONOSPACE)
-        look: dict[str, Any] = {"color": QUIET, "style": "italic"} if row.place is None else {}
-        self._write(NUMBER, middle, _source(row), family=MONOSPACE, **look)
+    def _row(self, at: int, more: int, top: float) -> None:
+        row, middle = self.seen.rows[at], top + ROW / 2
+        number = "…" if more else _number(row)
+        self._write(NUMBER - 0.1, middle, number, ha="right", color=QUIET, family=MONOSPACE)
+        quiet = more or row.place is None
+        look: dict[str, Any] = {"color": QUIET, "style": "italic"} if quiet else {}
+        text = _same(more) if more else _source(row)
+        self._write(NUMBER, middle, text, family=MONOSPACE, **look)
         for index in range(len(self.seen.columns)):
             self._cell(at, index, top)
 
