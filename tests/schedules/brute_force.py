@@ -9,6 +9,7 @@ It shares no code with `pinlab.schedules`.
 ``"order s e"``             later work of stream s waits for event e
 ``"wait e"``                the host waits for event e
 ``"sync"``                  the host waits for everything
+``"finish s"``              the host waits for stream s
 ``"queue s and wait"``      queue an operation and wait for it in the same line
 """
 
@@ -59,6 +60,9 @@ def count(script: list[str]) -> int:
         elif word == "wait" and str(numbers[0]) in recorded:
             while recorded[str(numbers[0])] not in done:
                 queues, done = _forced(_holder(recorded[str(numbers[0])], queues), queues, done)
+        elif word == "finish":
+            while queues[numbers[0]]:
+                queues, done = _forced(numbers[0], queues, done)
         elif word == "sync":
             for stream in range(streams):
                 while queues[stream]:

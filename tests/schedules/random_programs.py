@@ -1,9 +1,9 @@
 """Random small programs as source text, for comparing a reduced search with a full one.
 
-A program has two pinned buffers ``a`` and ``b`` with numpy faces ``na`` and ``nb``, two device
-tensors ``d`` and ``e``, a side stream ``s``, two events ``v`` and ``w``, a device tensor ``x`` and
-a host tensor ``h`` that come and go, and a list ``log`` of what the host read. `linecache` knows
-its lines, so that places and tokens read as those of a file.
+A program works on two pinned buffers ``a`` and ``b`` with numpy faces ``na`` and ``nb`` and two
+device tensors ``d`` and ``e``, all made before it; it has a side stream ``s``, two events ``v`` and
+``w``, a device tensor ``x`` and a host tensor ``h`` that come and go, and a list ``log`` of what the
+host read. `linecache` knows its lines, so that places and tokens read as those of a file.
 """
 
 from __future__ import annotations
@@ -25,19 +25,18 @@ def traced(buffer, target, value):
     buffer[0] = value
     return buffer.fill_(value + 1)
 
+a = torch.tensor([1, 2, 3], pin_memory=True)
+b = torch.tensor([4, 5, 6], pin_memory=True)
+h0 = torch.tensor([0, 0, 0], pin_memory=True)
+na, nb = a.numpy(), b.numpy()
+d = torch.tensor([7, 8, 9], device="sim")
+e = torch.tensor([10, 11, 12], device="sim")
+x0 = torch.tensor([13, 14, 15], device="sim")
+bad = torch.tensor([99], device="sim")
+
 def program():
-    s = gpu.Stream()
-    v = gpu.Event()
-    w = gpu.Event()
-    a = torch.tensor([1, 2, 3], pin_memory=True)
-    b = torch.tensor([4, 5, 6], pin_memory=True)
-    na, nb = a.numpy(), b.numpy()
-    d = torch.tensor([7, 8, 9], device="sim")
-    e = torch.tensor([10, 11, 12], device="sim")
-    bad = torch.tensor([99], device="sim")
-    x, h = d.clone(), a.clone()
-    log = []
-    gpu.synchronize()
+    s, v, w = gpu.Stream(), gpu.Event(), gpu.Event()
+    x, h, log = x0, h0, []
 """
 HELPER = """\
 def untraced(buffer, target, value):
@@ -64,7 +63,7 @@ WRITES = (
     "torch.add({b}, 1, out={b})",
     "np.add(n{b}, 2, out=n{b})",
     "memoryview(n{b})[{i}] = {n}",
-    "{b} += {n}",
+    "{b}.__iadd__({n})",
     "{b}.view(3, 1)[{i}, 0] = {n}",
     "{b}[0], {b}[1] = {b}[1].item(), {b}[0].item()",
     "{b}.copy_({c})",
@@ -96,6 +95,7 @@ KERNELS = (
     "{d}.add_({n})",
     "{d}.copy_({f})",
     "x = {d} + {f}",
+    "x = {d}.clone()",
     "torch.mul({d}, 2, out={d})",
     "x = torch.empty(3, dtype=torch.int64, device='sim')",
     "x = x.flip(0)",

@@ -50,13 +50,18 @@ def program_of(script: list[str]) -> Callable[[], Any]:
 
 def brute(script: list[str], pieces: int = 1) -> int:
     """The count of `program_of(script)`, by brute force."""
-    steps = []
+    steps: list[str] = []
     for line in script:
         word, *numbers = line.split()
         if word == "queue":
+            waits = numbers[-1] == "wait"
+            others = any(f"{name} {1 - int(numbers[0])}" in step for step in steps
+                         for name in ("queue", "record", "order"))  # fmt: skip
             steps += ["line", f"queue {numbers[0]} {pieces}"]
-            if numbers[-1] == "wait":
-                steps[-1] = f"queue {numbers[0]} {pieces} and wait"
+            if waits and pieces > 1 and others:
+                steps.append(f"finish {numbers[0]}")  # other streams come between the parts
+            elif waits:
+                steps[-1] += " and wait"
         else:
             steps.append(line)
     return count(["line", "line", *steps, "line"])

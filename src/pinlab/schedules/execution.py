@@ -196,7 +196,9 @@ class Execution(Mode):
         queued = self.history.add(operation, pieces, self.position)
         self.trace.append(("queued", queued.stream, operation.name, pieces))
         frame = host_frame()
-        self._moment(frame, operation.waited or self._is_done(frame))
+        torn_by_others = pieces > 1 and len(self.history.queues) > 1
+        harmless = not torn_by_others if operation.waited else self._is_done(frame)
+        self._moment(frame, harmless)
 
     def _mark(self, operation: Operation) -> None:
         if isinstance(operation.guard, HoldMark) and operation.guard.timed:

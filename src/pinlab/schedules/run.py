@@ -13,7 +13,7 @@ from pinlab.schedules.checkpoint import Checkpoint
 from pinlab.schedules.execution import Execution
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
-from pinlab.schedules.values import Blocked, Outcome, Raised, detach_host
+from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
 from pinlab.sim import SimTensor
 from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
@@ -135,8 +135,9 @@ class Runner:
         try:
             returned = tracer.run(self.program)
             execution.returned()
-            value = detach_host(returned)
+            value = detached(returned, host_bytes)
             device.wait(device.everything())
+            value = detached(value, device_bytes)
         except sim.HeldStreamError as error:
             value = Blocked(str(error.place or "an unknown line"))
         except Exception as error:

@@ -14,6 +14,7 @@ from pinlab.sim.place import Place, is_internal
 
 _HERE = os.path.dirname(pinlab.__file__) + os.sep
 _OURS = _HERE + "schedules" + os.sep
+_CLASSROOM = _HERE + "classroom" + os.sep  # explores for somebody else: as a caller it is no host
 _ALWAYS = tuple(_HERE + room + os.sep for room in ("serving", "casebook"))
 
 
@@ -38,7 +39,7 @@ class Scope:
     def __init__(self, program: Callable[..., Any], caller: FrameType | None, trace: Iterable[Any]):
         unwrapped = inspect.unwrap(program)
         self.files = {_code_of(program).co_filename, _code_of(unwrapped).co_filename}
-        if caller is not None:
+        if caller is not None and not caller.f_code.co_filename.startswith(_CLASSROOM):
             self.files.add(caller.f_code.co_filename)
         self.folders = _ALWAYS
         self.codes: dict[CodeType, bool] = {}

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from pinlab.sim import SimTensor
+from pinlab.sim.memory import new_tensor
+from pinlab.sim.quiet import quiet
+from pinlab.sim.state import accelerator
 
 
 class Raised:
@@ -171,31 +174,44 @@ def _nan_free(array: Any) -> Any:
     return array
 
 
-def detach_host(value: Any) -> Any:
-    """A copy of the host bytes in `value`, taken now, before late downloads change them."""
+def detached(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """A copy of `value`, containers included, in which `leaf` replaced tensors and arrays."""
+    if isinstance(value, (torch.Tensor, np.ndarray, bytearray, memoryview)):
+        return leaf(value)
+    if isinstance(value, tuple):
+        parts = [detached(item, leaf) for item in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, list):
+        items = copy.copy(value)
+        items[:] = [detached(item, leaf) for item in value]
+        return items
+    if isinstance(value, dict):
+        named = copy.copy(value)
+        named.update((name, detached(item, leaf)) for name, item in value.items())
+        return named
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        record = copy.copy(value)
+        for field in dataclasses.fields(value):
+            item = detached(getattr(value, field.name), leaf)
+            object.__setattr__(record, field.name, item)
+        return record
+    return value
+
+
+def host_bytes(value: Any) -> Any:
+    """A leaf's host bytes as they are now; late downloads do not change them any more."""
     if isinstance(value, SimTensor):
         return value
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value) if isinstance(value, memoryview) else bytearray(value)
-    if isinstance(value, tuple):
-        parts = [detach_host(item) for item in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if isinstance(value, list):
-        copied = copy.copy(value)
-        copied[:] = [detach_host(item) for item in value]
-        return copied
-    if isinstance(value, dict):
-        copied_dict = copy.copy(value)
-        copied_dict.update((name, detach_host(item)) for name, item in value.items())
-        return copied_dict
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        copied_fields = copy.copy(value)
-        for field in dataclasses.fields(value):
-            item = detach_host(getattr(value, field.name))
-            object.__setattr__(copied_fields, field.name, item)
-        return copied_fields
-    return value
+    return bytes(value) if isinstance(value, memoryview) else copy.copy(value)
+
+
+def device_bytes(value: Any) -> Any:
+    """A leaf's device bytes, once all work is done, in a tensor of their own."""
+    if not isinstance(value, SimTensor):
+        return value
+    with quiet():
+        own = new_tensor(value._layout, accelerator().default)
+        own._inner.copy_(value._inner)
+    return own
