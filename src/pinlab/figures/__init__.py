@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pinlab.figures.batch_rows import Shot, batch_rows, batch_rows_alt, batch_rows_twin
 from pinlab.figures.memory_map import memory_map, memory_map_alt, memory_map_twin
 from pinlab.figures.pinning_cost import pinning_cost, pinning_cost_alt, pinning_cost_twin
 from pinlab.figures.schedule_heatmap import (
@@ -14,6 +15,10 @@ from pinlab.figures.show import show
 from pinlab.figures.timeline import timeline, timeline_alt, timeline_twin
 
 __all__ = [
+    "Shot",
+    "batch_rows",
+    "batch_rows_alt",
+    "batch_rows_twin",
     "memory_map",
     "memory_map_alt",
     "memory_map_twin",
