@@ -131,6 +131,12 @@ class Report:
             return "right" if self.expected else "same"
         return "WRONG" if self.expected else "OTHER"
 
+    def replay_call(self, schedule: Schedule) -> str:
+        """The call that runs one schedule again, as text."""
+        pieces = f", pieces={self.runner.pieces}" if self.runner.pieces > 1 else ""
+        grain = ', granularity="opcode"' if self.runner.granularity == "opcode" else ""
+        return f'replay({self.name}, "{schedule}"{pieces}{grain})'
+
     def __str__(self) -> str:
         return self.certificate()
 
