@@ -20,7 +20,29 @@ pytestmark = [
 ]
 
 PICTURES = Path(__file__).resolve().parents[2] / "build" / "browser"
-CELL = "from pinlab.classroom.game import SchedulerGame\ngame = SchedulerGame.level({level})\ngame"
+CELL = "from pinlab.classroom import SchedulerGame\ngame = SchedulerGame.level({level})\ngame"
+CONTRAST = """() => {
+    const rgba = text => text.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [r, g, b]
+        .map(v => v / 255)
+        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = it => {
+        for (; it; it = it.parentElement) {
+            const colour = rgba(getComputedStyle(it).backgroundColor);
+            if (colour.length < 4 || colour[3] > 0.99) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const all = '.pinlab-game *, .widget-text *, .jupyter-button';
+    return [...document.querySelectorAll(all)]
+        .filter(it => it.offsetParent && (it.value || it.textContent).trim())
+        .filter(it => {
+            const pair = [rgba(getComputedStyle(it).color), behind(it)].map(light);
+            return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) < 4.5;
+        })
+        .map(it => it.value || it.textContent);
+}"""
 PATIENCE = 60_000  # milliseconds
 
 
@@ -77,6 +99,21 @@ class Player:
         found = self.page.locator(".pinlab-game", has_text=text).first
         sync_api.expect(found).to_be_visible(timeout=PATIENCE)
 
+    def overlap(self) -> bool:
+        """Whether the text of the two panes runs into one another."""
+        host, device = (
+            self.page.locator(".pinlab-game h4", has_text=words).first.evaluate(
+                "it => { const box = it.closest('.widget-html').getBoundingClientRect();"
+                " return [box.left, box.top, box.right, box.bottom]; }"
+            )
+            for words in ("Host:", "Device queues")
+        )
+        return host[2] > device[0] + 1 and host[3] > device[1] + 1
+
+    def faint(self) -> list[str]:
+        """Text of the game whose contrast to what lies behind it is under 4.5 to 1 (WCAG AA)."""
+        return self.page.evaluate(CONTRAST)
+
     def picture(self, name: str) -> None:
         """Keep a screenshot of the whole game."""
         PICTURES.mkdir(parents=True, exist_ok=True)
@@ -100,7 +137,15 @@ def open_game(browser: Any, server: str, folder: Path, theme: str, level: int) -
     return player
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.fixture(params=["JupyterLab Light", "JupyterLab Dark"])
+def theme(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def short(theme: str) -> str:
+    return theme.split()[1].lower()
+
+
 def test_a_level_is_won_and_its_repair_certified_by_keyboard_alone(
     browser: Any, server: str, folder: Path, theme: str
 ) -> None:
@@ -108,11 +153,51 @@ def test_a_level_is_won_and_its_repair_certified_by_keyboard_alone(
     player.tab_to("keys")
     player.press("hh")
     player.sees("upload row → lens, queued by line 3")
-    player.picture(f"playing-{theme.split()[1].lower()}")
+    player.picture(f"playing-{short(theme)}")
     player.press("dhh")
     player.sees("reached; now the repaired program: n")
     assert player.focused() == "keys"
     player.press("nc")
     player.sees("repaired: correct in every schedule")
     assert player.focused() == "keys"
-    player.picture(f"certified-{theme.split()[1].lower()}")
+    player.picture(f"certified-{short(theme)}")
+    assert player.faint() == []
+
+
+def test_buttons_work_by_enter_keep_the_focus_and_come_with_their_stream(
+    browser: Any, server: str, folder: Path, theme: str
+) -> None:
+    player = open_game(browser, server, folder, theme, level=9)
+    player.tab_to("host step (h)")
+    for line in range(2, 9):
+        player.page.keyboard.press("Enter")
+        player.sees(f"line {line} ran")
+        assert player.focused() == "host step (h)"
+    player.tab_to("device, stream 1 (1)")
+    player.page.keyboard.press("Enter")
+    player.sees("stream 1 ran mul lens → doubled")
+    assert player.focused() == "device, stream 1 (1)"
+    player.tab_to("undo (u)")
+    player.page.keyboard.press("Enter")
+    player.sees("one step back")
+    player.tab_to("replay token")
+    assert player.page.evaluate("document.activeElement.value") == "h"
+    player.page.set_viewport_size({"width": 800, "height": 1300})
+    assert not player.overlap()
+    player.picture(f"narrow-{short(theme)}")
+    assert player.faint() == []
+
+
+def test_keys_of_the_game_are_not_taken_for_keys_of_the_notebook(
+    browser: Any, server: str, folder: Path
+) -> None:
+    """In JupyterLab's command mode d d deletes a cell, x cuts it, 1 makes it a heading."""
+    player = open_game(browser, server, folder, "JupyterLab Light", level=3)
+    player.tab_to("keys")
+    player.press("ddx1hhdu")
+    player.sees("one step back")
+    for _ in range(8):
+        player.page.keyboard.press("Backspace")
+    player.sees("before the first line")
+    assert player.focused() == "keys"
+    assert player.page.locator(".jp-Notebook .jp-Cell").count() == 1

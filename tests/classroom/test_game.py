@@ -213,3 +213,10 @@ def test_in_a_notebook_it_shows_the_widget_and_keeps_its_text(game, capsys, monk
     assert capsys.readouterr().out == (
         'A title (without buttons: game.play("hhd") plays it as text)\n'
     )
+
+
+def test_the_certificate_is_about_the_players_lines_not_about_the_games_own() -> None:
+    certified = SchedulerGame(program, Goal.wrong([5, 7]), repaired=lambda: [5, 7]).play("hhhhnc")
+    assert certified.reached
+    assert "test_game.py" in repr(certified)
+    assert "game_program.py" not in repr(certified)
