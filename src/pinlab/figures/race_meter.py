@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from matplotlib.ticker import FixedLocator, NullLocator
+
 from pinlab.figures.style import PALETTE, QUIET, Drawing, house_style
 from pinlab.serving import Rate
 
@@ -40,6 +42,10 @@ def race_meter(rates: Mapping[float, Rate], host_seconds: float) -> Drawing:
     look = {"marker": "o", "capsize": 4, "linewidth": 1.4, "color": PALETTE["vermillion"]}
     axes.errorbar(ratios, middle, yerr=[below, above], **look)  # type: ignore[arg-type]
     axes.set_xscale("log")
+    axes.set_xlim(min(ratios) / 1.6, max(ratios) * 1.6)
+    axes.xaxis.set_major_locator(FixedLocator(ratios))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(lambda ratio, _: f"{ratio:.2g}")
     axes.set_ylim(-4, 104)
     axes.set_xlabel("link latency ÷ host time between copy and write")
     axes.set_ylabel("wrong runs, %")
