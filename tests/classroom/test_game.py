@@ -12,6 +12,7 @@ import torch
 from pinlab import sim
 from pinlab.classroom import Goal, SchedulerGame
 from pinlab.classroom.game import WIDGET_VIEW
+from pinlab.classroom.game_widget import GameWidget
 from pinlab.schedules import ScheduleError, explore, replay
 
 
@@ -199,6 +200,14 @@ def test_outside_a_notebook_it_prints_itself(game: SchedulerGame, capsys) -> Non
     assert capsys.readouterr().out == repr(game) + "\n"
 
 
+def test_on_a_real_gpu_it_says_what_it_needs(game, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("PINLAB_DEVICE", "cuda")
+    game._ipython_display_()
+    assert "need the simulated device" in capsys.readouterr().out
+    with pytest.raises(sim.SimError, match="need the simulated device"):
+        game.play("h")
+
+
 def test_in_a_notebook_it_shows_the_widget_and_keeps_its_text(game, capsys, monkeypatch) -> None:
     shown = []
     shell = types.SimpleNamespace(get_ipython=lambda: types.SimpleNamespace(kernel=object()))
@@ -210,6 +219,7 @@ def test_in_a_notebook_it_shows_the_widget_and_keeps_its_text(game, capsys, monk
     assert raw
     assert set(data) == {WIDGET_VIEW, "text/plain"}
     assert data["text/plain"] == repr(game)
+    assert isinstance(game.widget, GameWidget)
     assert capsys.readouterr().out == (
         'A title (without buttons: game.play("hhd") plays it as text)\n'
     )

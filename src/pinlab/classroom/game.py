@@ -18,6 +18,7 @@ from pinlab.classroom.game_text import screen
 from pinlab.classroom.game_transcript import Transcript
 from pinlab.classroom.levels import LEVELS, find_level
 from pinlab.schedules import Schedule, ScheduleError
+from pinlab.sim import SimError
 
 WITHOUT = 'without buttons: game.play("hhd") plays it as text'
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
@@ -148,8 +149,13 @@ class SchedulerGame:
     def _ipython_display_(self) -> None:
         """The widget where there is a notebook to show it; its text twin for every other reader."""
         shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        try:
+            text = repr(self)
+        except SimError as error:  # on a real GPU: nothing to play, and no reason to stop a lesson
+            print(error)
+            return
         if not hasattr(shell, "kernel"):
-            print(self)
+            print(text)
             return
         from pinlab.classroom.game_widget import GameWidget
 
@@ -157,7 +163,7 @@ class SchedulerGame:
         print(f"{self.rules.title or self.rules.goal} ({WITHOUT})")
         view = self.widget.box._repr_mimebundle_()[WIDGET_VIEW]
         display = import_module("IPython.display").display
-        display({WIDGET_VIEW: view, "text/plain": repr(self)}, raw=True)
+        display({WIDGET_VIEW: view, "text/plain": text}, raw=True)
 
 
 class _Replay:
