@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from pinlab import sim
+from pinlab.schedules.checkpoint import Checkpoint
 from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
 from pinlab.sim.accelerator import Accelerator, Target
 from pinlab.sim.modes import Lazy
@@ -55,6 +56,7 @@ def walk(program: Callable[[], Any], seed: int) -> Outcome:
 
     device = accelerator()
     sim.reset()
+    before = Checkpoint()
     mode = Coin(seed)
     name = program.__code__.co_filename
 
@@ -85,4 +87,5 @@ def walk(program: Callable[[], Any], seed: int) -> Outcome:
             sys.settrace(outer)
     outcome = Outcome(value)
     sim.reset()
+    before.restore()
     return outcome

@@ -1,9 +1,9 @@
 """Random small programs as source text, for comparing a reduced search with a full one.
 
 A program works on two pinned buffers ``a`` and ``b`` with numpy faces ``na`` and ``nb`` and two
-device tensors ``d`` and ``e``, all made before it; it has a side stream ``s``, two events ``v`` and
-``w``, a device tensor ``x`` and a host tensor ``h`` that come and go, and a list ``log`` of what the
-host read. `linecache` knows its lines, so that places and tokens read as those of a file.
+device tensors ``d`` and ``e``, all made before it. It has a side stream ``s``, two events ``v`` and
+``w``, a device tensor ``x`` and a host tensor ``h`` that come and go, and a list ``log`` of what it
+read. `linecache` knows its lines, so that places and tokens read as those of a file.
 """
 
 from __future__ import annotations
@@ -200,11 +200,15 @@ _numbers = itertools.count()
 def compiled(source: str, name: str = "program") -> Callable[[], Any]:
     """A function of a source text, its lines known to `linecache`."""
     sim.install()
-    names: dict[str, Any] = {
-        "torch": torch, "np": np, "sim": sim, "gpu": torch.get_device_module("sim"),
-    }  # fmt: skip
-    for text, filename in ((HELPER, "<untraced helper>"), (source, f"<program {next(_numbers)}>")):
-        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-        exec(compile(text, filename, "exec"), names)
+    given = {"torch": torch, "np": np, "sim": sim, "gpu": torch.get_device_module("sim")}
+    helpers = dict(given)
+    _run(HELPER, "<untraced helpers>", helpers)
+    names = {**helpers, **given}
+    _run(source, f"<program {next(_numbers)}>", names)
     found: Callable[[], Any] = names[name]
     return found
+
+
+def _run(text: str, filename: str, names: dict[str, Any]) -> None:
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    exec(compile(text, filename, "exec"), names)

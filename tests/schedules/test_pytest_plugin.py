@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SUITE = '''\
+SUITE = """\
 import torch
 from pinlab import sim
 
@@ -39,7 +39,7 @@ def test_helper_lines_of_the_test_file_count(explore_schedules):
 def test_something_else(explore_schedules):
     assert explore_schedules(repaired, expect=[5, 7]).correct
     assert False, "for another reason"
-'''
+"""
 
 
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:

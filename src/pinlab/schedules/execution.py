@@ -169,7 +169,7 @@ class Execution(Mode):
 
     def _is_begun(self, frame: FrameType | None) -> bool:
         """Whether something on the line so far may have touched a buffer."""
-        if frame is None or not self.scope.counts(frame.f_code):
+        if frame is None or not self.scope.counts(frame):
             return True
         return not self.opcodes and not start_is_harmless(frame.f_code, frame.f_lasti)
 
@@ -177,7 +177,7 @@ class Execution(Mode):
         """Whether the rest of the line cannot touch a buffer."""
         if frame is None:
             return True  # autograd's own thread; the host waits inside `backward`
-        if not self.scope.counts(frame.f_code):
+        if not self.scope.counts(frame):
             return False
         return self.opcodes or rest_is_harmless(frame.f_code, frame.f_lasti, is_bool)
 

@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pinlab
@@ -14,7 +14,6 @@ from pinlab.sim.place import Place, is_internal
 
 _HERE = os.path.dirname(pinlab.__file__) + os.sep
 _OURS = _HERE + "schedules" + os.sep
-_CLASSROOM = _HERE + "classroom" + os.sep  # explores for somebody else: as a caller it is no host
 _ALWAYS = tuple(_HERE + room + os.sep for room in ("serving", "casebook"))
 
 
@@ -32,75 +31,76 @@ def host_frame() -> FrameType | None:
 class Scope:
     """Which code counts as "the host's lines".
 
-    The program's file and its caller's (all cells, in a notebook), `pinlab.serving` and
+    The program's module and its caller's (in a notebook: all its cells), `pinlab.serving` and
     `pinlab.casebook`, and what `trace` adds: functions, classes, modules or packages.
     """
 
     def __init__(self, program: Callable[..., Any], caller: FrameType | None, trace: Iterable[Any]):
-        unwrapped = inspect.unwrap(program)
-        self.files = {_code_of(program).co_filename, _code_of(unwrapped).co_filename}
-        if caller is not None and not caller.f_code.co_filename.startswith(_CLASSROOM):
+        functions = [_function_of(program), _function_of(inspect.unwrap(program))]
+        self.files = {function.__code__.co_filename for function in functions}
+        self.spaces = [function.__globals__ for function in functions]
+        if caller is not None and not caller.f_code.co_filename.startswith(_HERE):
             self.files.add(caller.f_code.co_filename)
+            self.spaces.append(caller.f_globals)
         self.folders = _ALWAYS
-        self.codes: dict[CodeType, bool] = {}
+        self.codes: dict[int, tuple[CodeType, bool]] = {}  # by id: equal code may be elsewhere
+        self.added: list[str] = []
         for extra in trace:
             self._add(extra)
-        self.cells = any(_is_cell(name) for name in self.files)
 
     def _add(self, extra: Any) -> None:
+        self.added.append(getattr(extra, "__name__", str(extra)))
         if isinstance(extra, ModuleType):
             if not getattr(extra, "__file__", None):
                 raise TypeError(f"{extra!r} has no Python file whose lines could be traced")
             folders = tuple(path + os.sep for path in getattr(extra, "__path__", ()))
             self.folders = (*self.folders, *folders)
-            self.files.add(str(extra.__file__))
+            self.spaces.append(vars(extra))
         elif isinstance(extra, type):
             for member in vars(extra).values():
                 if inspect.isfunction(member):
                     self._add_code(member.__code__)
         else:
-            self._add_code(_code_of(extra))
+            self._add_code(_function_of(extra).__code__)
 
     def _add_code(self, code: CodeType) -> None:
-        self.codes[code] = True
+        self.codes[id(code)] = code, True
         for inner in code.co_consts:  # functions and comprehensions inside it
             if isinstance(inner, CodeType):
                 self._add_code(inner)
 
-    def counts(self, code: CodeType) -> bool:
-        """Whether lines of `code` are host steps."""
-        known = self.codes.get(code)
+    def counts(self, frame: FrameType) -> bool:
+        """Whether lines of this frame are host steps."""
+        known = self.codes.get(id(frame.f_code))
         if known is None:
-            name = code.co_filename
-            known = name in self.files or name.startswith(self.folders)
-            known = known or (self.cells and _is_cell(name))
-            self.codes[code] = known
-        return known
+            known = self.codes[id(frame.f_code)] = frame.f_code, self._counts(frame)
+        return known[1]
+
+    def _counts(self, frame: FrameType) -> bool:
+        name = frame.f_code.co_filename
+        if name == "<string>" and name not in self.files:
+            return False  # generated, e.g. the __init__ of a dataclass
+        return name.startswith(self.folders) or any(
+            frame.f_globals is space for space in self.spaces
+        )
 
     def __str__(self) -> str:
-        names = sorted({Place(name, 0).file for name in self.files})
-        added = self.folders[len(_ALWAYS) :]
-        extra = sorted(path.rstrip(os.sep).rsplit(os.sep, 1)[-1] for path in added)
-        cells = ["all cells"] if self.cells else []
-        return ", ".join([*cells, *(name for name in names if not name.startswith("In [")), *extra])
+        names = {Place(name, 0).file for name in self.files}
+        cells = {"this notebook's cells" if name.startswith("In [") else name for name in names}
+        return ", ".join([*sorted(cells), *self.added])
 
 
-def _code_of(function: Any) -> CodeType:
-    """The code of a function, method, partial or callable object."""
+def _function_of(program: Any) -> FunctionType:
+    """The Python function behind a method, partial, wrapper or callable object."""
+    if isinstance(program, FunctionType):
+        return program
     for step in ("func", "__wrapped__", "__func__"):
-        if not hasattr(function, "__code__") and hasattr(function, step):
-            return _code_of(getattr(function, step))
-    if not hasattr(function, "__code__"):
-        function = getattr(type(function), "__call__", None)  # noqa: B004 - an object, called
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, CodeType):
-        raise TypeError(f"{function!r} has no Python code that could be traced")
-    return code
-
-
-def _is_cell(filename: str) -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return filename in getattr(getattr(shell, "compile", None), "_filename_map", {})
+        if hasattr(program, step):
+            return _function_of(getattr(program, step))
+    call = getattr(type(program), "__call__", None)  # noqa: B004 - an object, called
+    if not isinstance(call, FunctionType):
+        raise TypeError(f"{program!r} has no Python code that could be traced")
+    return call
 
 
 class Tracer:
@@ -134,7 +134,7 @@ class Tracer:
             sys.settrace(outer)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not self.scope.counts(frame.f_code):
+        if not self.scope.counts(frame):
             return None
         if self.event == "opcode":
             frame.f_trace_opcodes = True
