@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from pinlab import sim
 from pinlab.sim.modes import MODES
+from pinlab.sim.state import accelerator
 
 sim.install()
 gpu = torch.get_device_module(torch.device("sim"))
@@ -89,6 +90,25 @@ def test_a_thread_may_change_the_mode_while_others_work() -> None:
 
     with frequent_switches():
         together(lambda: chain(0, True), lambda: chain(1, True), change)
+
+
+@pytest.mark.parametrize("first", MODES)
+@pytest.mark.parametrize("then", MODES)
+def test_a_wait_goes_on_when_another_thread_changes_the_mode(first: str, then: str) -> None:
+    found: list[Any] = []
+    with sim.mode(first):
+        there = torch.zeros(3, device="sim")
+        with sim.hold() as gate:
+            there.add_(1)
+            thread = threading.Thread(target=lambda: found.append(there.tolist()))
+            thread.start()
+            while accelerator().waiting == set():
+                assert thread.is_alive()
+            with sim.mode(then):
+                accelerator().release(gate)
+                thread.join(10)
+                assert not thread.is_alive()
+    assert found == [[1.0] * 3]
 
 
 def test_one_thread_waits_for_what_another_queued() -> None:
@@ -267,7 +287,6 @@ def test_a_forked_child_is_refused_and_the_parent_unharmed(lock_is_held: bool) -
         lambda: sim.hold().__enter__(),
     )
     let_go = threading.Event()
-    from pinlab.sim.state import accelerator
 
     def hold_the_lock() -> None:
         with accelerator().lock:

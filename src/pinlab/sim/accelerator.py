@@ -180,6 +180,8 @@ class Accelerator:
         began = time.perf_counter()
         with self.lock:
             self.mode.wait(self, targets)
+            while any(stream.completed < seq for stream, seq in targets):  # the mode has changed
+                self.mode.wait(self, targets)
             self.wait_began = began
             for observer in tuple(self.observers):
                 observer.waited(targets)

@@ -48,8 +48,7 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
             device.quiesce()
         finally:  # Ctrl-C while it runs
             with device.lock:
-                device.mode = outer
-                outer.released(device)
+                _set_mode(device, outer)
 
 
 def _switch(device: Accelerator, new: Mode) -> Mode:
@@ -58,9 +57,15 @@ def _switch(device: Accelerator, new: Mode) -> Mode:
         if device.mode.exclusive:
             raise RuntimeError(f"{device.mode} mode decides itself what runs when; it stays on")
         device.quiesce()
-        outer, device.mode = device.mode, new
-        new.released(device)
+        outer = device.mode
+        _set_mode(device, new)
         return outer
+
+
+def _set_mode(device: Accelerator, mode: Mode) -> None:
+    device.mode = mode
+    mode.released(device)
+    device.changed.notify_all()  # threads that wait in the other mode go on in this one
 
 
 def step(n: int = 1, stream: Stream | None = None) -> list[Operation]:

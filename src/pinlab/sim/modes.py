@@ -47,9 +47,9 @@ class Mode:
         """Called before a recycled block is filled: now, or once entry `freed` of `stream` ran."""
 
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
-        """Run work until every target is reached."""
+        """Run work until every target is reached, or another thread has changed the mode."""
         for stream, seq in self.order(targets):
-            while stream.completed < seq:
+            while stream.completed < seq and device.mode is self:
                 runnable = _needed(stream)
                 if runnable.runnable:
                     device.run_next(runnable)
@@ -139,6 +139,8 @@ class Random(Mode):
 
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         while unmet := [t for t in targets if t[0].completed < t[1]]:
+            if device.mode is not self:
+                return
             if not self._step(device):
                 device.wait_a_moment(unmet[0])
 
@@ -170,7 +172,7 @@ class Threaded(Mode):
 
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         for stream, seq in targets:
-            while stream.completed < seq:
+            while stream.completed < seq and device.mode is self:
                 self._wake(device)
                 device.wait_a_moment((stream, seq))
 
