@@ -146,6 +146,23 @@ def test_results_travel_on_a_stream_of_their_own_into_pinned_memory() -> None:
     assert all(target.is_pinned() for target in download.host_writes)
 
 
+def test_results_are_handed_out_in_ordinary_memory() -> None:
+    assert not any(torch.from_numpy(vector).is_pinned() for vector in serve(make_engine(), [[1]]))
+
+
+def test_the_tokens_are_sent_from_pinned_memory_that_no_later_step_writes_to() -> None:
+    engine = make_engine()
+    for number in range(6):
+        engine.add_request(str(number), [number] * 5)
+    with sim.mode("lazy"):
+        engine.step()
+        tokens = sim.pending()[0]
+        assert [read.tolist() for read in tokens.host_reads] == [[0] * 5 + [1] * 5 + [2] * 5]
+        engine.step()
+        assert [read.tolist() for read in tokens.host_reads] == [[0] * 5 + [1] * 5 + [2] * 5]
+        engine.run()
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_steps_are_the_same_in_every_mode(mode: str) -> None:
     def groups() -> list[list[str]]:

@@ -80,11 +80,12 @@ def test_a_new_request_takes_the_lowest_empty_row() -> None:
     assert batch.req_ids == ["e", "b", "f", "d"]
 
 
-def test_condense_moves_the_last_row_into_the_lowest_hole() -> None:
+@pytest.mark.parametrize("removed", ["ab", "ba"])
+def test_condense_moves_the_last_row_into_the_lowest_hole(removed: str) -> None:
     batch = batch_of(1, 2, 3, 4)
     batch.num_computed_tokens[:4] = [0, 1, 2, 3]
-    batch.remove_request("b")
-    batch.remove_request("a")
+    for req_id in removed:
+        batch.remove_request(req_id)
     batch.condense()
     assert batch.req_ids == ["d", "c"]
     assert batch.req_id_to_index == {"c": 1, "d": 0}

@@ -56,7 +56,7 @@ def test_an_allocator_that_tracks_no_copies_would_hand_the_dropped_sum_out() -> 
 
 def test_the_cursor_does_not_follow_the_callers_arrays() -> None:
     metadata = metadata_of(2, 3)
-    scheduled, seq_lens = np.array([2, 3]), np.array([2, 3])
+    scheduled, seq_lens = np.array([2, 3], np.int32), np.array([2, 3], np.int32)
     metadata.build_pooling_cursor(scheduled, seq_lens, "sim")
     scheduled[:] = seq_lens[:] = 0
     assert metadata.finished_mask() == [True, True]
