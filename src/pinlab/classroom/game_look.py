@@ -97,7 +97,7 @@ class Looker:
         code: of the program's own function, known from the first look on.
     """
 
-    def __init__(self, counts: Callable[[CodeType], bool]) -> None:
+    def __init__(self, counts: Callable[[FrameType], bool]) -> None:
         self.counts = counts
         self.code: CodeType | None = None
 
@@ -121,7 +121,7 @@ class Looker:
         """The traced functions that are on, the program's own first."""
         frames: list[FrameType] = []
         while frame is not None and frame.f_code is not Tracer.run.__code__:
-            if self.counts(frame.f_code):
+            if self.counts(frame):
                 frames.append(frame)
             frame = frame.f_back
         return frames[::-1]
