@@ -5,6 +5,7 @@ from __future__ import annotations
 from pinlab.figures.batch_rows import Shot, batch_rows, batch_rows_alt, batch_rows_twin
 from pinlab.figures.memory_map import memory_map, memory_map_alt, memory_map_twin
 from pinlab.figures.pinning_cost import pinning_cost, pinning_cost_alt, pinning_cost_twin
+from pinlab.figures.rank_flip import rank_flip, rank_flip_alt, rank_flip_twin
 from pinlab.figures.schedule_heatmap import (
     schedule_heatmap,
     schedule_heatmap_alt,
@@ -25,6 +26,9 @@ __all__ = [
     "pinning_cost",
     "pinning_cost_alt",
     "pinning_cost_twin",
+    "rank_flip",
+    "rank_flip_alt",
+    "rank_flip_twin",
     "schedule_heatmap",
     "schedule_heatmap_alt",
     "schedule_heatmap_twin",
