@@ -12,14 +12,26 @@ from pinlab.sim.quiet import quiet
 from pinlab.sim.refusals import refuse_what_torch_cannot_make
 from pinlab.sim.saving import register_loading
 
+# Torch's own code for these leaves `out` as it was if it meets a tensor subclass (torch 2.13).
+RANK_INTO = tuple(
+    f"linalg_matrix_rank.{form}"
+    for form in ("out", "atol_rtol_tensor_out", "atol_rtol_float_out", "out_tol_tensor")
+)
+
 
 def complete(library: torch.library.Library) -> None:
     """Called once, at `install`."""
     library.impl("_efficientzerotensor", _efficient_zeros, "PrivateUse1")
     library.impl("_local_scalar_dense", _local_scalar_dense, "PrivateUse1")
+    for name in RANK_INTO:  # with a kernel of its own it reaches `dispatch` in one piece
+        library.impl(name, _unreached, "PrivateUse1")
     register_loading()
     refuse_what_torch_cannot_make()
     generator.manual_seed(torch.initial_seed())  # the host may have been seeded before
+
+
+def _unreached(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("the simulated device's tensors never get below the Python key here")
 
 
 def _efficient_zeros(

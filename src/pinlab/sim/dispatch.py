@@ -15,9 +15,10 @@ import torch
 
 from pinlab.sim import crossings, views
 from pinlab.sim.backward import enter_backward
+from pinlab.sim.completion import RANK_INTO
 from pinlab.sim.draws import drawing
 from pinlab.sim.immediate import immediate
-from pinlab.sim.kernels import kernel, writing_kernel
+from pinlab.sim.kernels import by_copy, kernel, writing_kernel
 from pinlab.sim.schema import Plan, read_schema
 from pinlab.sim.tensor import SimTensor
 
@@ -102,4 +103,5 @@ _SPECIAL: dict[str, Rule] = {
     ),
     crossings.index,
 )
+_SPECIAL.update({f"aten::{name}": by_copy for name in RANK_INTO})
 SimTensor.handler = staticmethod(dispatch)

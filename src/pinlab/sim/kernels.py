@@ -52,7 +52,8 @@ def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     layouts = shape_cache.infer(plan, call)
     if layouts is UNKNOWN:
         return immediate(plan, args, kwargs)
-    if plan.is_out and _resize_all(flat(targets), flat(layouts)):
+    layouts, afterwards = layouts
+    if _resize_all(plan, flat(targets), flat(afterwards)):
         call = Arguments(plan, args, kwargs)
     stream = current_queue()
     parts = layouts if isinstance(layouts, tuple) else (layouts,)
@@ -68,10 +69,26 @@ def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return packed(results)
 
 
-def _resize_all(targets: list[SimTensor], layouts: list[Layout]) -> bool:
+def by_copy(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An ``out=`` form by way of the other one, for operators whose own does not write `out`."""
+    target = kwargs["out"]
+    inputs = {name: value for name, value in kwargs.items() if name != "out"}
+    result = getattr(torch.ops.aten, plan.name.split(".")[1])(*args, **inputs)
+    if target.shape != result.shape:
+        resize(target, result.shape, result.stride())
+    return target.copy_(result)
+
+
+def _resize_all(plan: Plan, targets: list[SimTensor], layouts: list[Layout]) -> bool:
+    """Give outputs the size that they will need; whether any had another one."""
     resized = False
     for target, layout in zip(targets, layouts, strict=True):
         if target.shape != layout.shape:
+            if not plan.is_out:
+                raise RuntimeError(
+                    f"{plan.name} would change the shape {tuple(target.shape)} of the tensor that "
+                    f"it works on to {tuple(layout.shape)}"
+                )
             resize(target, layout.shape, layout.stride)
             resized = True
     return resized

@@ -20,6 +20,9 @@ _ODD_ON_CPU = frozenset(
 # Written without a word in the schema.
 _SILENTLY_WRITTEN = {"native_batch_norm": ("running_mean", "running_var")}
 
+# Their results share the bytes of the argument, although the schema does not say so.
+_SILENT_VIEWS = frozenset({"_unsafe_view", "unsafe_split", "unsafe_split_with_sizes"})
+
 # They take tensors on the host beside device tensors, as on CUDA.
 _HOST_TENSORS = frozenset(
     {"_ctc_loss.Tensor", "_ctc_loss_backward.Tensor", "_pack_padded_sequence"}
@@ -104,7 +107,7 @@ def read_schema(func: Any) -> Plan:
         by_kind=tuple(argument in counted for argument in schema.arguments),
         by_kind_names=frozenset(argument.name for argument in counted),
         is_out=any(argument.is_out for argument in schema.arguments),
-        is_view=any(alias is not None for alias in aliases) and not writes,
+        is_view=base in _SILENT_VIEWS or (any(aliases) and not writes),
         moves_metadata=torch.Tag.inplace_view in tags,
         random=torch.Tag.nondeterministic_seeded in tags,
         takes_generator=takes_generator,

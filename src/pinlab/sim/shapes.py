@@ -64,14 +64,14 @@ class Layout:
 def _ask_zeros(plan: Plan, call: Call) -> Any:
     """Run the operator itself on zeros; its own errors come at once."""
     args, kwargs = call.stand_ins("cpu")
-    return as_layouts(plan.run(*args, **kwargs))
+    return _layouts(plan, plan.run(*args, **kwargs), args, kwargs)
 
 
 def _ask_meta(plan: Plan, call: Call, refusal: Exception | None = None) -> Any:
     """Run it on meta tensors. If they refuse as well, raise what the operator itself says."""
     args, kwargs = call.stand_ins("meta")
     try:
-        return as_layouts(plan.func(*args, **kwargs))
+        return _layouts(plan, plan.func(*args, **kwargs), args, kwargs)
     except NotImplementedError:  # no meta kernel, or sizes depend on data
         return UNKNOWN
     except Exception:
@@ -79,6 +79,12 @@ def _ask_meta(plan: Plan, call: Call, refusal: Exception | None = None) -> Any:
             raise refusal from None
     _ask_zeros(plan, call)
     return UNKNOWN
+
+
+def _layouts(plan: Plan, result: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if not plan.writes:
+        return as_layouts(result)
+    return as_layouts((result, plan.written(tuple(args), kwargs)))
 
 
 class _Unknown:
@@ -109,6 +115,8 @@ class ShapeCache:
 
     def infer(self, plan: Plan, call: Call) -> Any:
         """The layouts of the results: one `Layout`, or a tuple; `UNKNOWN` if only a run can tell.
+
+        For an operator that writes arguments, a pair: of the results, and of those afterwards.
 
         Raises:
             Exception: the operator's own, for arguments that it refuses.
