@@ -1,0 +1,135 @@
+"""Checks of lesson 06, the fixes: two snapshots, and an ordering, proved over all schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from pinlab.classroom.checks.all_schedules import explored
+from pinlab.classroom.checks.attempt import attempt, is_stub
+from pinlab.classroom.checks.check import Check
+from pinlab.classroom.checks.lesson_05 import LENGTHS, RIGHT, three_requests, two_steps
+from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
+from pinlab.detect import alias_map
+from pinlab.device import pick_device
+from pinlab.schedules import Raised, Report
+from pinlab.serving import CachedRequestState, InputBatch, MeanPool
+from pinlab.serving.variants import AliasingBatch
+
+
+def _grade_snapshot(batch_cls: Any) -> Verdict:
+    opened = _opened(batch_cls)
+    if opened is not None:
+        return opened
+    batch = three_requests(batch_cls)
+    lens = attempt(batch.get_pooling_metadata).prompt_lens
+    if not isinstance(lens, torch.Tensor):
+        return not_answered("prompt_lens is not a tensor yet.")
+    if lens.tolist() != LENGTHS.tolist():
+        return wrong(f"prompt_lens shows {lens.tolist()}, should be {LENGTHS.tolist()}.")
+    rows = batch.num_prompt_tokens_cpu_tensor
+    shared = any(len(group) > 1 for group in alias_map(lens=lens, rows=rows).groups)
+    report = explored(lambda: two_steps(batch_cls), RIGHT, batch_cls.get_pooling_metadata)
+    if shared and not report.correct:
+        return wrong(
+            f"Still another name for the rows: {_told(report)}.",
+            "M2",
+            "alias_map(lens=metadata.prompt_lens, rows=batch.num_prompt_tokens)",
+        )
+    if shared:
+        return wrong("Right for the device, but the view is still there; take a snapshot.", "M11")
+    if not report.correct:
+        return wrong(f"The metadata has memory of its own, and yet {_told(report)}.", "M10")
+    kind = "pinned" if lens.is_pinned() else "pageable"
+    return right(
+        f"Proved: {report.explored} of {_total(report)} schedules can matter, and all are right. "
+        f"The snapshot is {kind}."
+    )
+
+
+def _grade_ordering(batch_cls: Any) -> Verdict:
+    opened = _opened(batch_cls)
+    if opened is not None:
+        return opened
+    if not issubclass(batch_cls, AliasingBatch):
+        return wrong("Keep the view: subclass AliasingBatch, and order the write behind the read.")
+    if batch_cls.get_pooling_metadata is not AliasingBatch.get_pooling_metadata:
+        return wrong("Leave get_pooling_metadata as it is: this exercise is about waiting.")
+    if is_stub(batch_cls.end_step) and is_stub(batch_cls.begin_update):
+        return not_answered("Neither method does anything yet.")
+
+    def program() -> list[float]:
+        batch = batch_cls(max_num_reqs=4, device=pick_device(), max_model_len=8)
+        for name, token, count in (("a", 10, 2), ("b", 20, 4), ("c", 40, 8)):
+            batch.add_request(CachedRequestState(name, [token] * count))
+        hidden = torch.tensor([10.0] * 2 + [20.0] * 4 + [40.0] * 8).unsqueeze(1)
+        metadata = batch.get_pooling_metadata()
+        metadata.build_pooling_cursor(LENGTHS, LENGTHS, batch.device)
+        means = MeanPool()(hidden.to(batch.device), metadata)
+        attempt(batch.end_step, metadata)
+        attempt(batch.begin_update)
+        batch.remove_request("b")
+        batch.condense()
+        batch.add_request(CachedRequestState("d", [80]))
+        found: list[float] = means.flatten().tolist()
+        return found
+
+    report = explored(program, RIGHT, batch_cls.begin_update, batch_cls.end_step)
+    if report.correct:
+        return right("Proved over all schedules. The view is still there: see the next section.")
+    return wrong(
+        f"{_told(report)}. Something waits, but not for the upload of this step.",
+        "M11",
+        "where the event is recorded, and when the host waits for it",
+    )
+
+
+def _opened(batch_cls: Any) -> Verdict | None:
+    if pick_device().type != "sim":
+        return not_answered(NEEDS_SIM)
+    if not (isinstance(batch_cls, type) and issubclass(batch_cls, InputBatch)):
+        return wrong("Give the class itself, a subclass of InputBatch.")
+    return None
+
+
+def _told(report: Report) -> str:
+    failed = report.counterexample
+    value = next(o for o, ways in report.outcomes.items() if failed in ways)
+    raised = isinstance(value.value, Raised)
+    return f"schedule “{failed}” {'raises' if raised else 'gives'} {value}"
+
+
+def _total(report: Report) -> str:
+    return "an unknown number of" if report.total is None else f"{report.total:,}"
+
+
+CHECKS = (
+    Check(
+        "06.1",
+        _grade_snapshot,
+        hints=(
+            "The view is made in one expression. Which word of numpy copies an array?",
+            "Copy the slice before from_numpy sees it.",
+            "torch.from_numpy(self.num_prompt_tokens[: self.num_reqs].copy())",
+        ),
+    ),
+    Check(
+        "06.2",
+        _grade_snapshot,
+        hints=(
+            "Which name of the rows is a tensor already, and which word of torch copies a tensor?",
+            "Slice the tensor, then clone the slice.",
+            "self.num_prompt_tokens_cpu_tensor[: self.num_reqs].clone()",
+        ),
+    ),
+    Check(
+        "06.3",
+        _grade_ordering,
+        hints=(
+            "end_step is called when the upload has been queued, begin_update before rows change.",
+            "Record an event in the one, wait for it in the other.",
+            "self.done.record() in end_step, self.done.synchronize() in begin_update",
+        ),
+    ),
+)
