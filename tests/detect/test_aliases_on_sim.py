@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import torch
 
@@ -74,3 +75,10 @@ def test_two_far_views_of_one_device_tensor_meet_without_it() -> None:
     seen = alias_map(head=d[:2], tail=d[4:])
     assert seen.groups == (("head", "tail"),)
     assert seen.storages[0].owner is None
+
+
+def test_a_numpy_face_of_pinned_rows_is_pinned_without_its_tensor() -> None:
+    rows = torch.zeros(4, pin_memory=True)
+    assert alias_map(face=rows.numpy()).storages[0].pinned
+    assert alias_map(raw=memoryview(rows.numpy())).storages[0].pinned
+    assert not alias_map(plain=np.zeros(4)).storages[0].pinned
