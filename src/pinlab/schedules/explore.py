@@ -101,14 +101,15 @@ def search(runner: Runner, expect: Any, full: bool, max_schedules: int) -> Repor
     if not isinstance(max_schedules, int) or max_schedules < 1:
         raise ValueError(f"max_schedules={max_schedules!r}; it must be a whole number from 1")
     found = _Search(runner, full, max_schedules)
+    wanted = None if expect is UNSET else as_outcome(expect)
     with runner:
         first = rehearse(runner)
-        reference = runner.run_early()[0] if expect is UNSET else as_outcome(expect)
+        reference = runner.run_early()[0] if wanted is None else wanted
         try:
             found.all(first)
         except KeyboardInterrupt:
             found.interrupted = True
-    return found.report(reference, expected=expect is not UNSET)
+    return found.report(reference, expected=wanted is not None)
 
 
 class _Search:

@@ -148,6 +148,9 @@ def _other(value: Any) -> Any:
 def _tensor(value: torch.Tensor) -> Any:
     if value.layout is not torch.strided:
         raise TypeError(f"cannot compare outcomes with {value.layout} tensors: return dense ones")
+    device = accelerator() if isinstance(value, SimTensor) else None
+    if device is not None and not device.mode.exclusive:
+        device.wait(device.everything())
     plain = value.detach()
     host = plain._inner if isinstance(plain, SimTensor) else plain
     dense = host.contiguous().resolve_conj().resolve_neg()
