@@ -66,10 +66,9 @@ class MeanPool(Pool):
         # One running sum over all tokens of the step; a prompt's sum is a difference of two of
         # its rows. In float32 also for smaller inputs, where a long sum would lose digits.
         cumsum = torch.cumsum(hidden_states, dim=0, dtype=torch.float32)
-        up_to_last = cumsum.index_select(0, cursor.last_token_indices_gpu)
-        up_to_first = cumsum.index_select(0, cursor.first_token_indices_gpu)
-        first = hidden_states.index_select(0, cursor.first_token_indices_gpu)
-        sums = up_to_last - up_to_first + first
+        first = cursor.first_token_indices_gpu
+        last = cursor.last_token_indices_gpu
+        sums = cumsum[last] - cumsum[first] + hidden_states[first]
         return sums / prompt_lens.unsqueeze(1)
 
 
@@ -82,7 +81,7 @@ class LastPool(Pool):
     def forward(
         self, hidden_states: torch.Tensor, metadata: PoolingMetadata, cursor: PoolingCursor
     ) -> torch.Tensor:
-        return hidden_states.index_select(0, cursor.last_token_indices_gpu)
+        return hidden_states[cursor.last_token_indices_gpu]
 
 
 class CLSPool(Pool):
@@ -93,7 +92,7 @@ class CLSPool(Pool):
     def forward(
         self, hidden_states: torch.Tensor, metadata: PoolingMetadata, cursor: PoolingCursor
     ) -> torch.Tensor:
-        return hidden_states.index_select(0, cursor.first_token_indices_gpu)
+        return hidden_states[cursor.first_token_indices_gpu]
 
 
 POOLS: dict[str, type[Pool]] = {pool.name: pool for pool in (MeanPool, LastPool, CLSPool)}
