@@ -176,6 +176,18 @@ def test_running_sums_are_right() -> None:
     assert check_04_3.judge(means).state == "right"
 
 
+def test_rows_picked_with_brackets_are_right_too() -> None:
+    def bracketed(hidden: Any, scheduled: Any, prompt_lens: Any) -> torch.Tensor:
+        ends = scheduled.cumsum(0)
+        last = (ends - 1).to(device, non_blocking=True)
+        first = (ends - scheduled).to(device, non_blocking=True)
+        running = hidden.cumsum(0)
+        sums: torch.Tensor = running[last] - running[first] + hidden[first]
+        return sums / prompt_lens.to(device, non_blocking=True).unsqueeze(1)
+
+    assert check_04_3.judge(bracketed).state == "right"
+
+
 @pytest.mark.parametrize("lens", CASES)
 def test_the_oracle_agrees_with_the_pooler_of_the_engine(lens: tuple[int, ...]) -> None:
     metadata = PoolingMetadata(torch.tensor(lens), [str(n) for n in range(len(lens))])

@@ -192,7 +192,7 @@ CHECKS = (
             "The sum of one prompt is the running sum at its last token, less the running sum just "
             "before its first.",
             "last = scheduled.cumsum(0) - 1 and first = scheduled.cumsum(0) - scheduled. Send both "
-            "to the device, non_blocking, and take rows of running with index_select.",
+            "to the device, non_blocking, and take the rows running[last] and running[first].",
             "running[last] - running[first] lacks the first token; add hidden_states[first]. Then "
             "divide by prompt_lens, on the device, as a column: .unsqueeze(1).",
         ),
