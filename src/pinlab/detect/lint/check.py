@@ -18,9 +18,16 @@ from pinlab.detect.lint.rules import naming
 from pinlab.detect.lint.source import Source
 
 # A file without any of these words cannot give a finding above a note.
-TRIGGER = re.compile(rb"pin_memory|non_blocking|record_stream|data_ptr|pinlab")
+TRIGGER = re.compile(
+    rb"\.pin_memory\(|\bpin_memory\s*=\s*(?!False\b|None\b)|\brecord_stream\(|pinlab:"
+    rb"|[\"']cpu[\"'][^;]{0,200}?non_blocking|non_blocking[^;]{0,200}?[\"']cpu[\"']"
+)
 ARRAYS = re.compile(rb"\b(?:torch|numpy)\b")
-SWAP = re.compile(rb"\]\s*,[^=\n]*\]\s*=[^=]|^\s*\w+\s*=\s*\w[\w.]*\[[^\n]*\]\s*$", re.MULTILINE)
+TUPLE_SWAP = re.compile(rb"([\w.]+)\[[^=\n]*\]\s*,\s*\1\[[^=\n]*\]\s*,?\s*\)?\s*=[^=]")
+SLOW_SWAP = re.compile(
+    rb"^[ \t]*\w+ *= *([\w.]+)\[[^\n]*\n(?:[^\n]*\n){0,3}?[ \t]*\1\[[^=\n]+\] *= *\1\[",
+    re.MULTILINE,
+)
 WALK_DEPTH = 20_000
 
 
@@ -33,15 +40,17 @@ class Options:
     enabled: frozenset[str] = frozenset()
 
 
-def needs_walk(data: bytes, options: Options, names: tuple[bytes, ...]) -> bool:
+def needs_walk(data: bytes, options: Options, names: re.Pattern[bytes] | None) -> bool:
     """Whether the file's bytes contain anything that the rules could speak of."""
     if TRIGGER.search(data):
         return True
-    if any(name in data for name in names):
+    if names is not None and names.search(data):
         return True
     if not ARRAYS.search(data):
         return False
-    return options.level is Level.NOTE or SWAP.search(data) is not None
+    if options.level is Level.NOTE or TUPLE_SWAP.search(data):
+        return True
+    return SLOW_SWAP.search(data) is not None
 
 
 def check_source(source: Source, project: Project, options: Options) -> list[Finding]:

@@ -7,21 +7,26 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from pinlab.detect.lint.flow.modules import ClassInfo, FunctionNode, ModuleInfo, survey
+from pinlab.detect.lint.flow.relevance import Relevance, holds_pinned
 from pinlab.detect.lint.source import read_source
 
 
 class Project:
     """Which file of the set defines which buffer-holding class.
 
-    `table` maps a class name to the files that define it. Files are parsed on first use.
+    `table` maps a class name to the files that define it. Files are parsed on first use. With
+    `everything` no function is left out as irrelevant.
 
     >>> Project({}).find_class("vllm.utils.CpuGpuBuffer") is None
     True
     """
 
-    def __init__(self, table: dict[str, list[str]]) -> None:
+    def __init__(self, table: dict[str, list[str]], everything: bool = False) -> None:
         self._table = table
+        self._everything = everything
         self._modules: dict[str, ModuleInfo | None] = {}
+        self._ancestry: dict[ClassInfo, list[ClassInfo]] = {}
+        self._relevance: dict[str, Relevance | None] = {}
 
     def __repr__(self) -> str:
         return f"<Project of {len(self._table)} buffer classes>"
@@ -29,6 +34,26 @@ class Project:
     def adopt(self, module: ModuleInfo) -> None:
         """Use `module`, already parsed, for its path."""
         self._modules[module.path] = module
+
+    def relevance(self, module: ModuleInfo) -> Relevance:
+        """Which functions of `module` matter, given the classes that it takes from elsewhere."""
+        known = self._relevance.get(module.path)
+        if known is None:
+            self._relevance[module.path] = None
+            known = Relevance(module, self._foreign_names(module), self._everything)
+            self._relevance[module.path] = known
+        return known
+
+    def _foreign_names(self, module: ModuleInfo) -> set[str]:
+        names: set[str] = set()
+        for alias, dotted in module.imports.items():
+            cls = self.find_class(dotted)
+            if cls is None or cls.module is module:
+                continue
+            names |= {alias, cls.name, f"{alias}()"}
+            if self._relevance.get(cls.module.path, module) is not None:
+                names |= self.relevance(cls.module).hot
+        return names
 
     def find_class(self, dotted: str) -> ClassInfo | None:
         """The class that an import of `dotted` means, or None if that is not certain."""
@@ -43,6 +68,9 @@ class Project:
 
     def ancestry(self, cls: ClassInfo) -> list[ClassInfo]:
         """`cls` and its known bases, nearest first, each once."""
+        known = self._ancestry.get(cls)
+        if known is not None:
+            return known
         order: list[ClassInfo] = []
         queue = [cls]
         while queue and len(order) < 20:
@@ -52,6 +80,7 @@ class Project:
             order.append(head)
             bases = (self._base(node, head) for node in head.node.bases)
             queue.extend(base for base in bases if base is not None)
+        self._ancestry[cls] = order
         return order
 
     def method(self, cls: ClassInfo, name: str) -> tuple[ClassInfo, FunctionNode] | None:
@@ -79,16 +108,10 @@ class Project:
 
 
 def buffer_classes(tree: ast.Module) -> Iterable[str]:
-    """The names of a module's classes that mention ``pin_memory`` in their body."""
+    """The names of a module's classes that pin memory and keep it."""
     for node in tree.body:
-        if isinstance(node, ast.ClassDef) and any(map(_mentions_pinning, ast.walk(node))):
+        if isinstance(node, ast.ClassDef) and holds_pinned(node):
             yield node.name
-
-
-def _mentions_pinning(node: ast.AST) -> bool:
-    if isinstance(node, ast.keyword):
-        return node.arg == "pin_memory"
-    return isinstance(node, ast.Attribute) and node.attr == "pin_memory"
 
 
 def _is_module(path: str, dotted: str) -> bool:

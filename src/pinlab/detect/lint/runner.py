@@ -7,13 +7,14 @@ pinned memory. Round two walks the files that mention any of the words, or one o
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 from pinlab.detect.lint.check import Options, check_source, needs_walk
 from pinlab.detect.lint.discovery import find_files
-from pinlab.detect.lint.finding import Finding
+from pinlab.detect.lint.finding import Finding, Level
 from pinlab.detect.lint.project import Project, buffer_classes
 from pinlab.detect.lint.source import parse_source, read_source
 
@@ -42,8 +43,9 @@ def lint_paths(paths: Iterable[str], options: Options, jobs: int | None = None) 
         return _in_pool(files, options, wanted)
     looks = [_first_look(path) for path in files]
     table, rest = _sort_out(looks)
-    project = Project(table)
-    found = [f for path in rest for f in _second_look(path, project, options, _names(table))]
+    project = Project(table, options.level is Level.NOTE)
+    names = _names(table)
+    found = [f for path in rest for f in _second_look(path, project, options, names)]
     return _all(looks, found)
 
 
@@ -58,7 +60,8 @@ def lint_text(
     data = text.encode() if isinstance(text, str) else text
     source = parse_source(path, data)
     table = {name: [path] for name in buffer_classes(source.tree)} if source.tree else {}
-    return check_source(source, Project(table), options or Options())
+    chosen = options or Options()
+    return check_source(source, Project(table, chosen.level is Level.NOTE), chosen)
 
 
 def _first_look(path: str) -> FirstLook:
@@ -77,12 +80,15 @@ def _sort_out(looks: list[FirstLook]) -> tuple[dict[str, list[str]], list[str]]:
     return table, [look.path for look in looks if look.problem is None]
 
 
-def _names(table: dict[str, list[str]]) -> tuple[bytes, ...]:
-    return tuple(name.encode() for name in table)
+def _names(table: dict[str, list[str]]) -> re.Pattern[bytes] | None:
+    """A pattern for the names of the classes that other files may use."""
+    if not table:
+        return None
+    return re.compile(b"\\b(?:" + b"|".join(re.escape(name.encode()) for name in table) + b")\\b")
 
 
 def _second_look(
-    path: str, project: Project, options: Options, names: tuple[bytes, ...]
+    path: str, project: Project, options: Options, names: re.Pattern[bytes] | None
 ) -> list[Finding]:
     try:
         with open(path, "rb") as file:
@@ -101,11 +107,12 @@ def _all(looks: list[FirstLook], found: list[Finding]) -> list[Finding]:
 
 # In a pool: the project is built once a process, its modules parsed on first use. ------------
 
-_worker: list[tuple[Project, Options, tuple[bytes, ...]]] = []
+_worker: list[tuple[Project, Options, re.Pattern[bytes] | None]] = []
 
 
 def _start_worker(table: dict[str, list[str]], options: Options) -> None:
-    _worker[:] = [(Project(table), options, _names(table))]
+    project = Project(table, options.level is Level.NOTE)
+    _worker[:] = [(project, options, _names(table))]
 
 
 def _second_in_pool(path: str) -> list[Finding]:

@@ -104,7 +104,9 @@ class Builtins(Containers):
             item = one(Seq(tuple(self.elements(value, node, state) for value in args)))
         else:
             item = self.elements(_first(args), node, state)
-            if name in ("list", "tuple", "sorted"):
+            rows = all(array.face == "tensor" for array in arrays(_first(args)))
+            if name == "sorted" or not rows:
+                # A list of a tensor's rows is a list of views.
                 self.read(_first(args), state, node, f"read by `{name}`")
         obj = self.container(node, "list", state, name)
         state.store(obj.site, "*", item)

@@ -98,7 +98,10 @@ class Calls(Builtins):
     ) -> Values | None:
         if isinstance(atom, Func):
             self.frame.called_locals.add(id(atom.node))
-            return self.invoke(atom, args, kwargs, state, node) if self.can_follow(atom) else None
+            given = [*args, *kwargs.values()]
+            if not self.can_follow(atom) or not self.worth_following(atom, given, state):
+                return None
+            return self.invoke(atom, args, kwargs, state, node)
         if isinstance(atom, Cls):
             if len(self.frames) > 4:
                 return None
@@ -333,6 +336,8 @@ class Calls(Builtins):
 
     def _forget_events(self, given: list[Values], state: State) -> None:
         """An event given away may be recorded out of sight: the benefit of the doubt."""
+        if not state.events:
+            return
         for values in given:
             for atom in self.flatten(values, state):
                 if isinstance(atom, Event):

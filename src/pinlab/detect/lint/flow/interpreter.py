@@ -53,12 +53,15 @@ class Interpreter(Statements):
 
     def walk(self) -> None:
         """Everything: module code, classes, functions."""
+        relevance = self.project.relevance(self.module)
+        if not relevance.any:
+            return
         start = self._module_code()
         for info in self.module.classes.values():
             self._walk_class(info, start)
         names = _called_names(self.module.tree, ast.Name)
         for name, node in self.module.functions.items():
-            if not (name.startswith("_") and name in names):
+            if relevance.matters(node) and not (name.startswith("_") and name in names):
                 self._repeat(Func(node, self.module), start)
 
     def class_attributes(self, info: ClassInfo) -> dict[str, Values]:
@@ -101,7 +104,7 @@ class Interpreter(Statements):
             built = set(state.fresh)
             self._fresh_start(state)
             for func in self._methods(info):
-                if _name(func) not in CONSTRUCTORS:
+                if _name(func) not in CONSTRUCTORS and self._matters_here(func):
                     after = self._enter_at(func, state.copy())
                     self._learn(state, after, built)
         finally:
@@ -179,6 +182,9 @@ class Interpreter(Statements):
     # Entering ---------------------------------------------------------------------------
 
     def _walk_class(self, info: ClassInfo, start: State) -> None:
+        relevance = self.project.relevance(self.module)
+        if not any(relevance.matters(node) for node in info.methods.values()):
+            return
         state = self._class_start(info, start)
         called = self._self_calls(info)
         entries = []
@@ -187,11 +193,18 @@ class Interpreter(Statements):
             private = name.startswith("_") and not name.endswith("__")
             if private and name in called:
                 continue
+            if not self._matters_here(func):
+                if relevance.waits(func.node):
+                    entries.append(Entry(func, name, state, waits=True))
+                continue
             foreign = func.module is not self.module
             self.silent += foreign
             entries.append(self._repeat(func, state))
             self.silent -= foreign
         self._follow_each_other(entries)
+
+    def _matters_here(self, func: Func) -> bool:
+        return self.project.relevance(func.module).matters(func.node)
 
     def _self_calls(self, info: ClassInfo) -> set[str]:
         """Private methods that another method of the class calls, or reads as a property.

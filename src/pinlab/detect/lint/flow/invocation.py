@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from pinlab.detect.lint.flow.atoms import UNKNOWN, Const, Func, Number, Obj, Seq, Values, one
+from pinlab.detect.lint.flow.atoms import UNKNOWN, Array, Const, Func, Number, Obj, Seq, Values, one
 from pinlab.detect.lint.flow.core import INLINE_BUDGET, LEARNING_BUDGET, MAX_DEPTH, Frame
 from pinlab.detect.lint.flow.joining import join
 from pinlab.detect.lint.flow.modules import decorator_name
@@ -17,6 +17,19 @@ GENERATOR = (ast.Yield, ast.YieldFrom)
 
 class Invocation(Objects):
     """Binds arguments, walks the body, brings back what is returned."""
+
+    def worth_following(self, func: Func, given: list[Values], state: State) -> bool:
+        """The function can matter, by what it mentions or by what it is given."""
+        relevance = self.project.relevance(func.module)
+        if func.closure or relevance.matters(func.node):
+            return True
+        if state.pending and relevance.waits(func.node):
+            return True
+        return any(
+            isinstance(atom, Obj) or (isinstance(atom, Array) and _matters(atom))
+            for values in given
+            for atom in values
+        )
 
     def can_follow(self, func: Func) -> bool:
         """Depth, recursion and the budget of the entry allow it."""
@@ -132,6 +145,10 @@ class Invocation(Objects):
     def _stands_for_any_call(self, func: Func) -> bool:
         """True for a constructor walked to learn a class's attributes, with no real call."""
         return func.owner is not None and func.owner.outside and self.silent > 0
+
+
+def _matters(array: Array) -> bool:
+    return array.buffer.maybe_pinned or array.buffer.persistent
 
 
 def truth(values: Values) -> bool | None:

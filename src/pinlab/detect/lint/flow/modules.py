@@ -76,21 +76,14 @@ def survey(path: str, tree: ast.Module) -> ModuleInfo:
 
 
 def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
+    """Methods under ``if TYPE_CHECKING:`` or ``try:`` count; those of nested classes do not."""
     info = ClassInfo(node.name, node, module)
-    for statement in ast.walk(node):
-        # Methods under `if TYPE_CHECKING:` or `try:` count; those of nested classes do not.
-        if isinstance(statement, FunctionNode) and _belongs(statement, node):
-            info.methods[statement.name] = statement
-    return info
-
-
-def _belongs(function: FunctionNode, cls: ast.ClassDef) -> bool:
-    bodies: list[list[ast.stmt]] = [cls.body]
+    bodies: list[list[ast.stmt]] = [node.body]
     while bodies:
         for statement in bodies.pop():
-            if statement is function:
-                return True
-            if isinstance(statement, ast.If | ast.Try):
-                bodies.append(statement.body)
+            if isinstance(statement, FunctionNode):
+                info.methods[statement.name] = statement
+            elif isinstance(statement, ast.If | ast.Try):
                 bodies.append(statement.orelse)
-    return False
+                bodies.append(statement.body)
+    return info
