@@ -81,8 +81,17 @@ def jupyterlab(folder: Path) -> Iterator[str]:
             _wait_for(f"{address}/api?token={TOKEN}", server, folder / "server.log")
             yield address
         finally:
-            server.terminate()
-            server.wait(20)
+            _stop(server)
+
+
+def _stop(server: subprocess.Popen[bytes]) -> None:
+    """End the server; it ends its kernels. On a busy machine that takes a while."""
+    server.terminate()
+    try:
+        server.wait(60)
+    except subprocess.TimeoutExpired:
+        server.kill()  # a kernel whose server is gone ends by itself
+        server.wait()
 
 
 def _wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
