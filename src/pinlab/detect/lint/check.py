@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pinlab.detect.lint.finding import Finding, Level
 from pinlab.detect.lint.flow.interpreter import Interpreter
 from pinlab.detect.lint.flow.modules import survey
-from pinlab.detect.lint.flow.occurrences import Occurrence
+from pinlab.detect.lint.flow.occurrences import HostRead, HostWrite, Occurrence, RawDrop
 from pinlab.detect.lint.ignores import apply_ignores, find_ignores
 from pinlab.detect.lint.project import Project
 from pinlab.detect.lint.rulebook import WALKED
@@ -106,8 +106,10 @@ def _naming(walker: Interpreter, path: str, options: Options) -> list[Finding]:
 
 
 def _buffer_name(occurrence: Occurrence) -> str:
-    pending = getattr(occurrence, "pending", None)
-    buffer = pending.buffer if pending is not None else occurrence.array.buffer
+    if isinstance(occurrence, HostWrite | HostRead | RawDrop):
+        buffer = occurrence.pending.buffer
+    else:
+        buffer = occurrence.array.buffer
     return str(buffer.name or buffer.place.line)
 
 

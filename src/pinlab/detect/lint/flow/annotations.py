@@ -19,6 +19,7 @@ from pinlab.detect.lint.flow.atoms import (
 )
 from pinlab.detect.lint.flow.buffer import Buffer, Pinned, Where
 from pinlab.detect.lint.flow.escapes import Escapes
+from pinlab.detect.lint.flow.modules import ClassInfo
 from pinlab.detect.lint.flow.state import State
 
 CONTAINERS = {
@@ -106,7 +107,7 @@ class Annotations(Escapes):
     def construct(
         self,
         obj: Obj,
-        cls: object,
+        cls: ClassInfo,
         args: list[Values],
         kwargs: dict[str, Values],
         state: State,

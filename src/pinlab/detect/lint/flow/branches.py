@@ -49,9 +49,9 @@ class Branches(Assignments):
             return None if inner is None else not inner
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             right = test.comparators[0]
-            if isinstance(right, ast.Constant) and right.value is None:
-                if self._is_guard(test.left, state):
-                    return isinstance(test.ops[0], ast.Is | ast.Eq)
+            to_none = isinstance(right, ast.Constant) and right.value is None
+            if to_none and self._is_guard(test.left, state):
+                return isinstance(test.ops[0], ast.Is | ast.Eq)
             return None
         return False if self._is_guard(test, state) else None
 
@@ -179,7 +179,7 @@ class Branches(Assignments):
 
 
 def _waited(state: State) -> None:
-    for key, pending in state.pending.items():
+    for pending in state.pending.values():
         state.put_pending(replace(pending, waited=True))
 
 

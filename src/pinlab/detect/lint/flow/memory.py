@@ -133,7 +133,7 @@ class Memory(Waits):
 
     def carry(self, state: State, how: str) -> None:
         """Mark what is in flight as left over from an earlier call."""
-        for key, p in state.pending.items():
+        for p in state.pending.values():
             state.put_pending(replace(p, carried=how))
 
 

@@ -239,9 +239,10 @@ class Objects(Annotations):
             return self.evaluate(factory.body, state)
         args: list[ast.expr] = []
         keywords: list[ast.keyword] = []
+        called = factory
         if isinstance(factory, ast.Call) and decorator_name(factory) == "partial" and factory.args:
-            factory, args, keywords = factory.args[0], factory.args[1:], factory.keywords
-        call = ast.Call(func=factory, args=args, keywords=keywords)
+            called, args, keywords = factory.args[0], factory.args[1:], factory.keywords
+        call = ast.Call(func=called, args=args, keywords=keywords)
         return self.evaluate(ast.copy_location(call, factory), state)
 
 

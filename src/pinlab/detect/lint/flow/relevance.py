@@ -200,9 +200,8 @@ def _collect_call(node: ast.Call, sketch: Sketch) -> None:
     func = node.func
     if isinstance(func, ast.Name):
         sketch.calls.add(func.id)
-    elif isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
-        if func.value.id in ("self", "cls"):
-            sketch.calls.add(func.attr)
+    elif isinstance(func, ast.Attribute) and _is_self(func.value):
+        sketch.calls.add(func.attr)
     if isinstance(func, ast.Attribute) and func.attr in vocabulary.STORERS:
         words = set().union(*(_words(arg) for arg in node.args)) if node.args else set()
         sketch.flows.append(Flow(*_targets(func.value), words))
@@ -308,9 +307,12 @@ def _note_swap(node: ast.Assign, sketch: Sketch) -> None:
     elif isinstance(target, ast.Subscript) and isinstance(value, ast.Name):
         sketch.put_back.add(_container(target))
     elif isinstance(target, ast.Subscript) and isinstance(value, ast.Subscript):
-        if _container(target) == _container(value):
-            sketch.moved.add(_container(target))
+        sketch.moved |= {_container(target)} & {_container(value)}
     sketch.swaps = sketch.swaps or bool(sketch.taken & sketch.moved & sketch.put_back)
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _container(node: ast.Subscript) -> str:

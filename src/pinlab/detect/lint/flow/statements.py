@@ -125,17 +125,18 @@ class Statements(Branches):
     def run_class_body(self, info: ClassInfo, state: State) -> None:
         """Class attributes: they outlive every call."""
         for statement in info.node.body:
+            targets: list[ast.expr] = []
             if isinstance(statement, ast.Assign):
-                values = self.evaluate(statement.value, state)
-                for target in statement.targets:
-                    if isinstance(target, ast.Name):
-                        self.name_buffers(values, f"{info.name}.{target.id}", state)
-                        state.store(class_site(info), target.id, values)
-            elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-                if isinstance(statement.target, ast.Name) and not info.is_dataclass:
-                    values = self.evaluate(statement.value, state)
-                    self.name_buffers(values, f"{info.name}.{statement.target.id}", state)
-                    state.store(class_site(info), statement.target.id, values)
+                targets = statement.targets
+            elif isinstance(statement, ast.AnnAssign) and not info.is_dataclass:
+                targets = [statement.target]
+            if not targets or statement.value is None:  # type: ignore[attr-defined]
+                continue
+            values = self.evaluate(statement.value, state)  # type: ignore[attr-defined]
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    self.name_buffers(values, f"{info.name}.{target.id}", state)
+                    state.store(class_site(info), target.id, values)
 
     # With -------------------------------------------------------------------------------
 
