@@ -111,7 +111,8 @@ def _of_tensor(tensor: torch.Tensor) -> Extent:
     simulated = hasattr(tensor, "_memory")  # its storage in torch is empty; its block is ours
     try:
         if simulated:
-            storage = tensor._memory.block.memory.untyped_storage()
+            owner: Any = tensor
+            storage = owner._memory.block.memory.untyped_storage()
             address = tensor.data_ptr()
         else:
             storage = tensor.untyped_storage()
