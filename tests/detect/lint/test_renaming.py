@@ -44,8 +44,13 @@ def _own_names(text: str) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
     }
-    keywords = {k.arg for node in ast.walk(tree) if isinstance(node, ast.Call)
-                for k in node.keywords if k.arg}
+    keywords = {
+        k.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for k in node.keywords
+        if k.arg
+    }
     return {
         name
         for name in own - imported - known - called - keywords

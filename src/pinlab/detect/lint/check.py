@@ -39,6 +39,11 @@ class Options:
     disabled: frozenset[str] = frozenset()
     enabled: frozenset[str] = frozenset()
 
+    @property
+    def everything(self) -> bool:
+        """Plain arrays matter too (notes), or names do: no function is left out."""
+        return self.level is Level.NOTE or naming.ID in self.enabled
+
 
 def needs_walk(data: bytes, options: Options, names: re.Pattern[bytes] | None) -> bool:
     """Whether the file's bytes contain anything that the rules could speak of."""
@@ -48,7 +53,7 @@ def needs_walk(data: bytes, options: Options, names: re.Pattern[bytes] | None) -
         return True
     if not ARRAYS.search(data):
         return False
-    if options.level is Level.NOTE or TUPLE_SWAP.search(data):
+    if options.everything or TUPLE_SWAP.search(data):
         return True
     return SLOW_SWAP.search(data) is not None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from pinlab.detect.lint.check import Options, check_source, needs_walk
 from pinlab.detect.lint.discovery import find_files
-from pinlab.detect.lint.finding import Finding, Level
+from pinlab.detect.lint.finding import Finding
 from pinlab.detect.lint.project import Project, buffer_classes
 from pinlab.detect.lint.source import parse_source, read_source
 
@@ -43,7 +43,7 @@ def lint_paths(paths: Iterable[str], options: Options, jobs: int | None = None) 
         return _in_pool(files, options, wanted)
     looks = [_first_look(path) for path in files]
     table, rest = _sort_out(looks)
-    project = Project(table, options.level is Level.NOTE)
+    project = Project(table, options.everything)
     names = _names(table)
     found = [f for path in rest for f in _second_look(path, project, options, names)]
     return _all(looks, found)
@@ -61,7 +61,7 @@ def lint_text(
     source = parse_source(path, data)
     table = {name: [path] for name in buffer_classes(source.tree)} if source.tree else {}
     chosen = options or Options()
-    return check_source(source, Project(table, chosen.level is Level.NOTE), chosen)
+    return check_source(source, Project(table, chosen.everything), chosen)
 
 
 def _first_look(path: str) -> FirstLook:
@@ -111,7 +111,7 @@ _worker: list[tuple[Project, Options, re.Pattern[bytes] | None]] = []
 
 
 def _start_worker(table: dict[str, list[str]], options: Options) -> None:
-    project = Project(table, options.level is Level.NOTE)
+    project = Project(table, options.everything)
     _worker[:] = [(project, options, _names(table))]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from pinlab.detect.lint.finding import Finding, Level
+
+DECLARATION = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,9 @@ def _encoding_problem(data: bytes) -> str | None:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        return f"encoding: {error.msg}; declare the one that the file has, or save it as UTF-8"
+        if DECLARATION.search(b"".join(data.splitlines(keepends=True)[:2])):
+            return f"encoding: {error.msg}; declare the one that the file has, or save it as UTF-8"
+        encoding = "utf-8"
     try:
         data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -82,6 +82,17 @@ class Annotations(Escapes):
             self.buffers[site] = buffer
         return one(Array(buffer, face))
 
+    def trusted(self, path: str, node: ast.AST) -> Values:
+        """Memory that its name declares to be pinned, made out of sight."""
+        site = f"named:{path}"
+        buffer = self.buffers.get(site)
+        if buffer is None:
+            place = self.place(node)
+            buffer = Buffer(site, place, "tensor", Where.HOST, Pinned.MAYBE, name=path)
+            buffer.persistent, buffer.origin = True, "name"
+            self.buffers[site] = buffer
+        return one(Array(buffer))
+
     def external_instance(self, cls: Cls, path: str, state: State, node: ast.AST) -> Values:
         """An instance that lives outside: its buffers are what its constructor makes."""
         obj = Obj(f"ext:{cls.info.name}:{path}", "object", cls.info, outside=True, title=path)

@@ -81,6 +81,8 @@ class Objects(Annotations):
             return UNKNOWN
         if obj.outside or obj.cls is not None:
             path = f"{obj.title or 'object'}.{name}"
+            if self.trusted_suffixes and name.endswith(self.trusted_suffixes):
+                return self.trusted(path, node)
             return state.load("ext", path) or one(Ext(path))
         return state.load(obj.site, "*") if obj.kind == "object" else UNKNOWN
 

@@ -26,6 +26,8 @@ def judge(occurrence: Occurrence) -> Finding | None:
     level = _level(occurrence)
     at = buffer.place.seen_from(occurrence.spot.path)
     pinned = f"pinned at {at}" if buffer.pinned is Pinned.YES else f"pinned at {at} if asked to"
+    if buffer.origin == "name":
+        pinned = "pinned, by its name"
     what = (
         f"`{array.cut.text}` is a view of the buffer {buffer.title} ({pinned})"
         if array.cut is not None
