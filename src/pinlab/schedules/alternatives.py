@@ -34,7 +34,7 @@ class Alternatives:
         """
         for queued in self.history.watching:
             for piece, watched in enumerate(queued.watches, queued.done):
-                if sum(watch.changed() for watch in watched):  # not any(): every watch must look
+                if any([watch.changed() for watch in watched]):  # a list: every watch must look
                     self._could_run(queued, piece + 1)
 
     def downloads(self) -> None:

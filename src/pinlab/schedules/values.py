@@ -95,6 +95,10 @@ class Outcomes(dict[Outcome, list[Any]]):
         return (outcome.value for outcome in self)
 
 
+_EXACT = {int, bool, str, bytes, type(None)}  # equal and of one type is the same
+_PLAIN = _EXACT | {float, complex}
+
+
 def as_outcome(value: Any) -> Outcome:
     """`value` itself if it is an outcome already."""
     return value if isinstance(value, Outcome) else Outcome(value)
@@ -107,19 +111,25 @@ def freeze(value: Any) -> Any:
         TypeError: for an object whose content is unknown; return tensors, arrays, numbers, strings,
             dataclasses or containers of them.
     """
+    kind = type(value)
+    if kind in _EXACT:
+        return kind.__name__, value
     if isinstance(value, (float, complex)):
-        return type(value).__name__, _nan_free(np.asarray(value)).tobytes()
+        return kind.__name__, _nan_free(np.asarray(value)).tobytes()
     if isinstance(value, enum.Enum):
-        return type(value).__qualname__, value.name
-    if value is None or isinstance(value, (bool, int, str, bytes)):
-        return type(value).__name__, value
+        return kind.__qualname__, value.name
+    if isinstance(value, (int, str, bytes)):
+        return kind.__name__, value
     if isinstance(value, torch.Tensor):
         return _tensor(value)
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value)
         return type(value).__name__, str(array.dtype), array.shape, _array_bytes(array)
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, tuple(freeze(item) for item in value)
+        items = set(map(type, value))
+        if len(items) == 1 and items <= _EXACT:  # the common case, at C speed
+            return kind.__name__, items.pop().__name__, tuple(value)
+        return kind.__name__, tuple(freeze(item) for item in value)
     if isinstance(value, Mapping):
         return type(value).__name__, frozenset((freeze(k), freeze(v)) for k, v in value.items())
     return _other(value)
@@ -179,6 +189,8 @@ def _nan_free(array: Any) -> Any:
 
 def detached(value: Any, leaf: Callable[[Any], Any]) -> Any:
     """A copy of `value`, containers included, in which `leaf` replaced tensors and arrays."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, (torch.Tensor, np.ndarray, bytearray, memoryview)):
         return leaf(value)
     if isinstance(value, tuple):
@@ -186,7 +198,8 @@ def detached(value: Any, leaf: Callable[[Any], Any]) -> Any:
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, list):
         items = copy.copy(value)
-        items[:] = [detached(item, leaf) for item in value]
+        if not _PLAIN.issuperset(map(type, value)):
+            items[:] = [detached(item, leaf) for item in value]
         return items
     if isinstance(value, dict):
         named = copy.copy(value)
