@@ -34,26 +34,25 @@ class Arguments:
         self.plan = plan
         self.given = args, kwargs
         self.tensors: list[SimTensor] = []
+        self.inner: list[torch.Tensor] = []
+        self.args: list[Any] = []
         key: list[Any] = [plan, torch.get_default_dtype()]
         # The commonest cases are spelled out: this loop is a good part of what a launch costs.
-        inner = []
-        for value, by_kind in zip(args, plan.by_kind, strict=False):
+        for value, by_kind in zip(args, plan.by_kind):  # noqa: B905 - defaults at the end are left out
             kind = type(value)
             if kind is SimTensor:
+                inner = value._inner
                 self.tensors.append(value)
+                self.inner.append(inner)
+                self.args.append(inner)
                 key.append(value._layout)
-                inner.append(value._inner)
             elif by_kind and (kind is int or kind is float):
+                self.args.append(value)
                 key.append(kind)
-                inner.append(value)
             else:
-                inner.append(self._read(value, by_kind, key))
-        self.args = inner
-        self.key: tuple[Any, ...] | None = None
+                self.args.append(self._read(value, by_kind, key))
         self.kwargs = self._read_named(kwargs, key) if kwargs else kwargs
-        self.inner = tuple([tensor._inner for tensor in self.tensors])
-        if not plan.host_tensors:
-            self.key = tuple(key)
+        self.key = None if plan.host_tensors else tuple(key)
 
     def _read_named(self, kwargs: dict[str, Any], key: list[Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -71,6 +70,7 @@ class Arguments:
         kind = type(value)
         if kind is SimTensor:
             self.tensors.append(value)
+            self.inner.append(value._inner)
             key.append(value._layout)
             return value._inner
         if isinstance(value, torch.Tensor):

@@ -63,7 +63,7 @@ def _run(
 
     written = tuple([tensor._inner for tensor in flat(targets)])
     device = accelerator()
-    operation = Operation(plan.name, "kernel", stream, work, call.inner, written)
+    operation = Operation(plan.name, "kernel", stream, work, tuple(call.inner), written)
     device.submit(operation)
     device.wait([(stream, operation.seq)])
     if problems:

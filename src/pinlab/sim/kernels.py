@@ -38,7 +38,7 @@ def kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = new_tensors(layouts, stream)
         outputs = tuple([tensor._inner for tensor in flat(result)])
         work = _many_results(plan.run, call.args, named, outputs)
-    accelerator().submit(Operation(plan.name, "kernel", stream, work, call.inner, outputs))
+    accelerator().submit(Operation(plan.name, "kernel", stream, work, tuple(call.inner), outputs))
     return result
 
 
@@ -65,7 +65,7 @@ def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     made = tuple([tensor._inner for tensor in flat(fresh)])
     written = (*[tensor._inner for tensor in flat(targets)], *made)
     work = _writing(plan, call, made)
-    accelerator().submit(Operation(plan.name, "kernel", stream, work, call.inner, written))
+    accelerator().submit(Operation(plan.name, "kernel", stream, work, tuple(call.inner), written))
     return packed(results)
 
 

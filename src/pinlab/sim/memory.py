@@ -11,13 +11,13 @@ from pinlab.sim.queue import StreamQueue
 from pinlab.sim.shapes import Layout
 from pinlab.sim.state import accelerator, device_memory
 from pinlab.sim.streams import check_device, current_queue
-from pinlab.sim.tensor import SimTensor, wrap
+from pinlab.sim.tensor import SimTensor, whole, wrap
 
 
 def new_tensor(layout: Layout, stream: StreamQueue) -> SimTensor:
     """A tensor whose bytes an operation on `stream` will fill."""
     memory = device_memory.allocate(layout.nbytes, stream)
-    return wrap(typed_view(memory, layout), layout, memory)
+    return whole(typed_view(memory, layout), layout, memory)
 
 
 def typed_view(memory: Allocation, layout: Layout) -> torch.Tensor:

@@ -7,6 +7,7 @@ its bytes are valid only once the queue has run, so nothing here reads them with
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from pinlab.sim.shapes import Layout
 class SimTensor(torch.Tensor):
     """A tensor on the simulated device. Make one with torch: ``torch.zeros(3, device="sim")``."""
 
+    __slots__ = ("_inner", "_layout", "_memory")
     _inner: torch.Tensor
     _layout: Layout
     _memory: Allocation
@@ -129,17 +131,7 @@ class SimTensor(torch.Tensor):
 
 def wrap(inner: torch.Tensor, layout: Layout, memory: Allocation) -> SimTensor:
     """A device tensor over `inner`, part of the storage that `memory` stands for."""
-    tensor: SimTensor = torch.Tensor._make_wrapper_subclass(
-        SimTensor,
-        layout.shape,
-        strides=layout.stride,
-        storage_offset=inner.storage_offset(),
-        dtype=layout.dtype,
-        device=_device(),
-    )
-    tensor._inner = inner
-    tensor._layout = layout
-    tensor._memory = memory
+    tensor = whole(inner, layout, memory, inner.storage_offset())
     if inner.is_conj():
         torch._C._set_conj(tensor, True)
     if inner.is_neg():
@@ -147,10 +139,22 @@ def wrap(inner: torch.Tensor, layout: Layout, memory: Allocation) -> SimTensor:
     return tensor
 
 
-_known_device: list[torch.device] = []
+def whole(inner: torch.Tensor, layout: Layout, memory: Allocation, offset: Any = 0) -> SimTensor:
+    """The same for an `inner` that is no view: at the start of its block, no bits set."""
+    tensor: SimTensor = torch.Tensor._make_wrapper_subclass(
+        SimTensor,
+        layout.shape,
+        strides=layout.stride,
+        storage_offset=offset,
+        dtype=layout.dtype,
+        device=_device(),
+    )
+    tensor._inner = inner
+    tensor._layout = layout
+    tensor._memory = memory
+    return tensor
 
 
+@functools.cache
 def _device() -> torch.device:
-    if not _known_device:
-        _known_device.append(torch.device("sim", 0))
-    return _known_device[0]
+    return torch.device("sim", 0)
