@@ -1,4 +1,4 @@
-"""The explorer inside an ipykernel: every cell of the notebook counts, nothing is left in outputs."""
+"""The explorer inside an ipykernel: all cells count, and nothing is left in the outputs."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class Alternatives:
         """
         for queued in self.history.watching:
             for piece, watched in enumerate(queued.watches, queued.done):
-                if any([watch.changed() for watch in watched]):  # a list: every watch must look
+                changed = [watch.changed() for watch in watched]  # each must look, so no any() here
+                if any(changed):
                     self._could_run(queued, piece + 1)
 
     def downloads(self) -> None:
