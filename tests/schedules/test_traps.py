@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -427,6 +428,48 @@ def test_a_recycled_device_block_that_is_filled_at_once() -> None:
     racy(program, True, False)
 
 
+def test_a_platform_that_reads_pageable_memory_late() -> None:
+    def program() -> Any:
+        row = torch.tensor([5])
+        there = row.to("sim", non_blocking=True)
+        row[0] = 6
+        return there.tolist()
+
+    racy(program, [5])
+    with sim.platform(sim.Platform(stage_pageable_uploads=False)):
+        racy(program, [5], [6])
+
+
+def test_a_platform_that_writes_pageable_memory_late() -> None:
+    def program() -> Any:
+        landing = torch.tensor([0])
+        landing.copy_(on_device(5), non_blocking=True)
+        return landing.tolist()
+
+    racy(program, [5])
+    with sim.platform(sim.Platform(pageable_downloads_block=False)):
+        racy(program, [5], [0])
+
+
+def test_streams_and_events_that_were_made_before_the_program() -> None:
+    side, other, event, there = gpu.Stream(), gpu.Stream(), gpu.Event(), on_device(0)
+    event.record(side)
+
+    def program() -> Any:
+        event.synchronize()
+        other.synchronize()
+        row = pinned(5)
+        with gpu.stream(side):
+            there.copy_(row, non_blocking=True)
+            event.record()
+        row[0] = 6
+        event.synchronize()
+        row[0] = 7
+        return there.tolist()
+
+    racy(program, [5], [6])
+
+
 # -- several streams ------------------------------------------------------------------------------
 
 
@@ -642,6 +685,40 @@ def test_autograd_in_the_program() -> None:
         return weight.grad.tolist()
 
     racy(program, [1.0, 2.0], [9.0, 2.0])
+
+
+def test_a_program_cannot_reset_the_device_or_change_its_mode() -> None:
+    def switches() -> Any:
+        with sim.mode("eager"):
+            return pinned(5).to("sim", non_blocking=True).tolist()
+
+    for program in (sim.reset, switches):
+        (outcome,) = explore(lambda program=program: program()).outcomes
+        assert isinstance(outcome.value, Raised)
+
+
+def test_a_program_that_replaces_the_tracer_is_refused() -> None:
+    def program() -> Any:
+        row = pinned(5)
+        sys.settrace(None)
+        there = row.to("sim", non_blocking=True)
+        row[0] = 6
+        return there.tolist()
+
+    with pytest.raises(sim.SimError, match="replaced the line tracer"):
+        explore(program)
+
+
+def test_a_recording_in_the_program_goes_along() -> None:
+    def program() -> Any:
+        row = pinned(5)
+        with sim.record(row=row):
+            there = row.to("sim", non_blocking=True)
+            row[0] = 6
+        return there.tolist()
+
+    report = explore(program)
+    assert {tuple(outcome.value) for outcome in report.outcomes} == {(5,), (6,)}
 
 
 def test_seeded_random_numbers() -> None:

@@ -135,7 +135,7 @@ class Execution(Mode):
         line = self.position[0] + 1
         self.position = (line, 0)
         if line > TOO_LONG:
-            self._fail(SimError(f"still running after {TOO_LONG:,} host lines: an endless loop?"))
+            self.fail(SimError(f"still running after {TOO_LONG:,} host lines: an endless loop?"))
         self._decide(frame, opened=True)
         if line - self.moved_at > SLEEP and self.history.is_busy():
             self._wake()
@@ -186,7 +186,7 @@ class Execution(Mode):
     @_ours
     def submitted(self, device: Accelerator, operation: Operation) -> None:
         if threading.get_ident() != self.thread and not _is_autograd():
-            self._fail(SimError("a second thread uses the device; a schedule has only one host"))
+            self.fail(SimError("a second thread uses the device; a schedule has only one host"))
         if operation.is_mark:
             self._mark(operation)
             return
@@ -211,7 +211,7 @@ class Execution(Mode):
         """Run one step of a stream: an operation, or one piece of a copy."""
         if self.why_not(stream):
             where = f"nothing of stream {stream} can run at {_words(self.position)}"
-            self._fail(ScheduleError(f"schedule {self.schedule}: {where}: {self.why_not(stream)}"))
+            self.fail(ScheduleError(f"schedule {self.schedule}: {where}: {self.why_not(stream)}"))
         queue, queued = self.device.streams[stream], self.history.head(stream)
         if queue.prologue and len(queue.pending) == 1:
             queued.also_fills(queue.prologue)
@@ -267,6 +267,7 @@ class Execution(Mode):
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run what the wait needs, streams in order; nothing else."""
         self.alternatives.look()
+        targets = [(stream, seq) for stream, seq in targets if stream.listed]  # used in this run
         points = [self.history.point(stream.index, seq) for stream, seq in targets]
         self.trace.append(("wait", *((point.stream, point.steps) for point in points)))
         self.history.events.append(("wait", (points, self.position)))
@@ -294,7 +295,7 @@ class Execution(Mode):
         index = self.history.needed(target[0])
         if not self.device.streams[index].runnable:
             self.device.check_hold(target)
-            self._fail(SimError(f"{target[0]} cannot reach {target[1]}: another thread holds it"))
+            self.fail(SimError(f"{target[0]} cannot reach {target[1]}: another thread holds it"))
         self.step(index)
 
     @_ours
@@ -329,8 +330,9 @@ class Execution(Mode):
     def quiesce(self, device: Accelerator) -> None:
         """Nothing runs by itself here."""
 
-    def _fail(self, error: Exception) -> None:
-        self.failure = error
+    def fail(self, error: Exception) -> None:
+        """End the search with an error, even if the program catches it."""
+        self.failure = self.failure or error  # the first says why
         raise error
 
 

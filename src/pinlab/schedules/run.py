@@ -15,6 +15,7 @@ from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
 from pinlab.sim import SimTensor
+from pinlab.sim.accelerator import Accelerator
 from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
@@ -85,11 +86,13 @@ class Runner:
         SimTensor.handler = staticmethod(self.handler)
         if self.collects:
             gc.enable()
-        device = accelerator()
-        sim.reset()
-        device.mode = self.outer
-        self.checkpoint.restore()
+        self._fresh()
         del self.checkpoint
+
+    def _fresh(self) -> None:
+        """An empty device, and memory as it was."""
+        sim.reset()
+        self.checkpoint.restore()
 
     def run(
         self,
@@ -124,24 +127,29 @@ class Runner:
     def _run(self, execution: Execution) -> Outcome:
         if gc.get_count()[0] > GARBAGE:
             gc.collect()
+        self._fresh()
         device = accelerator()
-        sim.reset()
-        self.checkpoint.restore()
-        device.mode = execution
         execution.device = device
-        tracer = Tracer(
-            self.scope, execution.before_line, execution.after_return, execution.opcodes
-        )
+        device.mode = execution
         try:
-            returned = tracer.run(self.program)
-            execution.returned()
-            value = detached(returned, host_bytes)
-            device.wait(device.everything())
-            value = detached(value, device_bytes)
+            value = self._value(device, execution)
         except sim.HeldStreamError as error:
             value = Blocked(str(error.place or "an unknown line"))
         except Exception as error:
             value = Raised(error)
+        finally:
+            device.mode = self.outer
         if execution.failure is not None:
             raise execution.failure
         return Outcome(value)
+
+    def _value(self, device: Accelerator, execution: Execution) -> Any:
+        """What the program returns: its host bytes now, its device bytes when all work is done."""
+        lines = Tracer(self.scope, execution.before_line, execution.after_return, execution.opcodes)
+        returned = lines.run(self.program)
+        if lines.lost:
+            execution.fail(sim.SimError("the program replaced the line tracer (sys.settrace)"))
+        execution.returned()
+        value = detached(returned, host_bytes)
+        device.wait(device.everything())
+        return detached(value, device_bytes)

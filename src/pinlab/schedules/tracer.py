@@ -123,13 +123,16 @@ class Tracer:
         self.before_line = before_line
         self.after_return = after_return
         self.event = "opcode" if opcodes else "line"
+        self.lost = False
 
     def run(self, function: Callable[[], Any]) -> Any:
-        """Call `function` and return its value."""
+        """Call `function` and return its value; `lost` says if it left another tracer behind."""
         outer = sys.gettrace()
         sys.settrace(self._call)
         try:
-            return function()
+            value = function()
+            self.lost = sys.gettrace() != self._call
+            return value
         finally:
             sys.settrace(outer)
 

@@ -7,6 +7,7 @@ import threading
 
 from pinlab.sim import generator, streams
 from pinlab.sim.accelerator import Accelerator
+from pinlab.sim.errors import SimError
 from pinlab.sim.modes import Mode
 from pinlab.sim.state import accelerator, device_memory, host_memory
 
@@ -21,6 +22,8 @@ def reset() -> None:
     """
     device = accelerator()
     device.check_process()
+    if device.mode.exclusive:
+        raise SimError(f"reset() would spoil the {device.mode} run that is going on")
     with device.lock:
         _drop_work(device)
         for stream in device.streams[1:]:
