@@ -147,7 +147,7 @@ class Assignments(Comprehensions):
                 state.put_move(RowMove(buffer, region, source.region, node.lineno))
 
     def _swap(self, row: Row, node: ast.Assign) -> None:
-        if not row.is_view:
+        if self.abroad or not row.is_view:
             return
         text = " ".join(ast.unparse(node).split())
         self.notice(RowSwap(self.spot(node), row.view, text, row.kind != "unknown"))

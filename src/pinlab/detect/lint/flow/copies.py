@@ -89,8 +89,10 @@ class Copies(Memory):
                 self.wait_stream(state, state.stream, certain=bool(targets))
             elif array.buffer.maybe_pinned:
                 self.upload(array, state, node, sure=flag)
+        on_device = any(array.buffer.where is Where.DEVICE for array in targets)
         for array in targets:
-            if array.buffer.where is not Where.DEVICE:
+            # "The device tensor, or on a CPU the host tensor itself": no host write is meant.
+            if not on_device:
                 self.write(one(array), state, node, "written by `copy_`")
 
     def _into_host(

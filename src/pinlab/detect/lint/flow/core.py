@@ -139,6 +139,11 @@ class Core:
         if not self.silent:
             self._notice(occurrence)
 
+    @property
+    def abroad(self) -> bool:
+        """Inside a function of another file, whose faults are that file's to report."""
+        return self.frame.module is not self.module
+
     # Buffers ----------------------------------------------------------------------------
 
     def new_array(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pinlab.detect.lint.flow.atoms import Array, Event, Func, Obj, Values
-from pinlab.detect.lint.flow.buffer import Buffer
+from pinlab.detect.lint.flow.buffer import Buffer, Where
 from pinlab.detect.lint.flow.library import Library
 from pinlab.detect.lint.flow.occurrences import Escape
 from pinlab.detect.lint.flow.state import State
@@ -30,18 +30,22 @@ class Escapes(Library):
         guarded = any(isinstance(atom, Event) for atom in atoms)
         lent = self.frame.context_manager or self.frame.title.rpartition(".")[2] in PROTOCOL
         self._keep(values, state)
-        for array in dict.fromkeys(atom for atom in atoms if isinstance(atom, Array)):
+        found = list(dict.fromkeys(atom for atom in atoms if isinstance(atom, Array)))
+        direct = [atom for atom in values if isinstance(atom, Array)]
+        on_device = any(array.buffer.where is Where.DEVICE for array in direct)
+        for array in found:
             if not self._matters(array, state) or (own and not _is_part(array)):
                 continue
+            landing = bool(state.in_flight(array, up=False))
             self.notice(
                 Escape(
                     self.spot(array.cut.node if array.cut and not self._far(array) else node),
                     array,
                     how,
                     guarded=guarded,
-                    lent=lent,
+                    lent=lent or landing,
                     own=own,
-                    doubtful=not array.sure,
+                    doubtful=not array.sure or (on_device and array in direct),
                 )
             )
 

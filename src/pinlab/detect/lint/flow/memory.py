@@ -27,7 +27,9 @@ class Memory(Waits):
             if not array.sure:
                 continue
             for pending in state.pending.values():
-                if pending.meets(array):
+                # Write and copy both inside one call into another file: that file's finding.
+                here = not self.abroad or pending.place != self.place_in_file(node)
+                if here and pending.meets(array):
                     self.notice(HostWrite(self.spot(node), array, how, pending))
 
     def read(
