@@ -428,6 +428,20 @@ def test_a_recycled_device_block_that_is_filled_at_once() -> None:
     racy(program, True, False)
 
 
+def test_a_recycled_device_block_that_gets_a_result_of_unknown_size() -> None:
+    def program() -> Any:
+        side, ones = gpu.Stream(), on_device(0, 1)
+        there = on_device(5)
+        with gpu.stream(side):
+            more = there + 1
+        del there
+        where = ones.nonzero()  # waits, then writes its result into the recycled block
+        gpu.synchronize()
+        return more.tolist(), where.tolist()
+
+    racy(program, ([6], [[1]]), ([2], [[1]]))
+
+
 def test_a_platform_that_reads_pageable_memory_late() -> None:
     def program() -> Any:
         row = torch.tensor([5])

@@ -102,6 +102,7 @@ def _fill(tensor: SimTensor, result: torch.Tensor, stream: StreamQueue) -> None:
     device, inner = accelerator(), tensor._inner
     with device.lock:
         if stream.idle:
+            device.mode.filling(device, stream, (inner, 0), 0)
             with quiet():
                 inner.copy_(result)
         else:

@@ -44,7 +44,7 @@ class Mode:
         """Called when the host has seen it and goes on."""
 
     def filling(self, device: Accelerator, stream: StreamQueue, fill: Fill, freed: int) -> None:
-        """Called before a recycled block is filled: now, or once entry `freed` of `stream` ran."""
+        """Called before recycled bytes are written: now, or once entry `freed` of `stream` ran."""
 
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run work until every target is reached, or another thread has changed the mode."""
