@@ -9,12 +9,14 @@ Whatever the host could change later (lists, scalars in CPU tensors) is copied h
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from pinlab.sim.errors import DeviceMismatchError, SimError
 from pinlab.sim.schema import Plan
+from pinlab.sim.shapes import Layout
 from pinlab.sim.tensor import SimTensor
 
 _CPU = torch.device("cpu")
@@ -52,6 +54,8 @@ class Arguments:
             else:
                 self.args.append(self._read(value, by_kind, key))
         self.kwargs = self._read_named(kwargs, key) if kwargs else kwargs
+        if plan.writes and len(self.tensors) > 1:
+            key.append(_repeats(self.tensors))
         self.key = None if plan.host_tensors else tuple(key)
 
     def _read_named(self, kwargs: dict[str, Any], key: list[Any]) -> dict[str, Any]:
@@ -101,26 +105,41 @@ class Arguments:
         """How many elements all its device tensors have."""
         return sum(tensor._layout.numel for tensor in self.tensors)
 
-    def stand_ins(self, device: str) -> tuple[list[Any], dict[str, Any]]:
-        """The call with other tensors of the same layouts: zeros on ``"cpu"``, or on ``"meta"``."""
+    def stand_ins(self, device: str, fill: int = 0) -> tuple[list[Any], dict[str, Any]]:
+        """The call with other tensors of the same layouts: on ``"meta"``, or full of `fill`."""
         args, kwargs = self.given
+        known: dict[int, torch.Tensor] = {}  # a tensor given twice has one stand-in
+
+        def make(layout: Layout) -> torch.Tensor:
+            return layout.meta() if device == "meta" else layout.filled(fill)
+
         named = {
-            name: torch.device(device) if name == "device" else _stand_in(value, device)
+            name: torch.device(device) if name == "device" else _stand_in(value, make, known)
             for name, value in kwargs.items()
             if name != "generator"
         }
         if device == "cpu" and self.plan.random:
             named["generator"] = torch.Generator()  # not the host's
-        return [_stand_in(value, device) for value in args], named
+        return [_stand_in(value, make, known) for value in args], named
 
 
-def _stand_in(value: Any, device: str) -> Any:
+def _repeats(tensors: list[SimTensor]) -> tuple[int, ...] | None:
+    """Which tensors are one and the same: it matters to an operator that writes one of them."""
+    ids = [id(tensor) for tensor in tensors]
+    return None if len(set(ids)) == len(ids) else tuple([ids.index(one) for one in ids])
+
+
+def _stand_in(
+    value: Any, make: Callable[[Layout], torch.Tensor], known: dict[int, torch.Tensor]
+) -> Any:
     if isinstance(value, SimTensor):
-        return value._layout.meta() if device == "meta" else value._layout.zeros()
+        if id(value) not in known:
+            known[id(value)] = make(value._layout)
+        return known[id(value)]
     if isinstance(value, torch.Tensor):
         return value.detach()  # a host scalar takes part in type promotion as itself
     if isinstance(value, (list, tuple)):
-        return [_stand_in(item, device) for item in value]
+        return [_stand_in(item, make, known) for item in value]
     return value
 
 

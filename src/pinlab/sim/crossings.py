@@ -62,7 +62,7 @@ def pack_padded_sequence(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, An
     padded, lengths, batch_first = args
     if not isinstance(padded, SimTensor) or isinstance(lengths, SimTensor):
         raise mismatch(plan.name, padded.device)
-    like = padded._layout.zeros()
+    like = padded._layout.filled(0)
     _, batch_sizes = plan.run(like, lengths, batch_first)
     steps = padded.transpose(0, 1) if batch_first else padded
     rows = [steps[at, :n] for at, n in enumerate(batch_sizes.tolist())]

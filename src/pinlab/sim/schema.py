@@ -145,6 +145,8 @@ def _is_number(kind: Any) -> bool:
 
 
 def _is_immediate(schema: Any, tags: set[Any]) -> bool:
+    if schema.name == "aten::_linalg_check_errors":  # a singular matrix is an error at once
+        return True
     if {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & tags:
         return True
     return not all("Tensor" in str(result.type) for result in schema.returns)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Protocol
 
 import torch
+from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
 from pinlab.sim.schema import Plan
 
@@ -52,33 +53,58 @@ class Layout:
         """A tensor of this layout with no bytes."""
         return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device="meta")
 
-    def zeros(self) -> torch.Tensor:
-        """A CPU tensor of this layout."""
-        room = torch.zeros(self.extent, dtype=self.dtype, device="cpu")
+    def filled(self, value: int) -> torch.Tensor:
+        """A CPU tensor of this layout, the same value everywhere."""
+        room = torch.full((self.extent,), value, dtype=self.dtype, device="cpu")
         return room.as_strided(self.shape, self.stride)
 
     def __repr__(self) -> str:
         return f"Layout({tuple(self.shape)}, {self.stride}, {self.dtype})"
 
 
-def _ask_zeros(plan: Plan, call: Call) -> Any:
-    """Run the operator itself on zeros; its own errors come at once."""
-    args, kwargs = call.stand_ins("cpu")
+def _ask_small(plan: Plan, call: Call) -> Any:
+    """Try it out. An error may be due to the values: then other values, or meta tensors, tell."""
+    try:
+        return _try(plan, call, 0)
+    except NotImplementedError:
+        raise  # for this dtype, whatever the values
+    except Exception as error:
+        refusal = error
+    try:
+        layouts = _ask_meta(plan, call)
+    except Exception:
+        raise refusal from None
+    if not isinstance(refusal, LinAlgError):  # zeros and ones are singular matrices
+        try:
+            return _try(plan, call, 1)
+        except Exception as error:
+            if str(error) == str(refusal):  # a mistake most likely
+                if plan.is_out:
+                    raise refusal from None
+                return UNKNOWN  # the operator itself will name it
+    return layouts
+
+
+def _ask_large(plan: Plan, call: Call) -> Any:
+    """Ask meta tensors; if they refuse, let the operator itself say why, or run."""
+    try:
+        return _ask_meta(plan, call)
+    except Exception:
+        _try(plan, call, 0)
+        return UNKNOWN
+
+
+def _try(plan: Plan, call: Call, fill: int) -> Any:
+    args, kwargs = call.stand_ins("cpu", fill)
     return _layouts(plan, plan.run(*args, **kwargs), args, kwargs)
 
 
-def _ask_meta(plan: Plan, call: Call, refusal: Exception | None = None) -> Any:
-    """Run it on meta tensors. If they refuse as well, raise what the operator itself says."""
+def _ask_meta(plan: Plan, call: Call) -> Any:
     args, kwargs = call.stand_ins("meta")
     try:
         return _layouts(plan, plan.func(*args, **kwargs), args, kwargs)
     except NotImplementedError:  # no meta kernel, or sizes depend on data
         return UNKNOWN
-    except Exception:
-        if refusal is not None:
-            raise refusal from None
-    _ask_zeros(plan, call)
-    return UNKNOWN
 
 
 def _layouts(plan: Plan, result: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -102,7 +128,7 @@ class Call(Protocol):
 
     @property
     def elements(self) -> int: ...  # of all its tensors
-    def stand_ins(self, device: str) -> tuple[list[Any], dict[str, Any]]: ...
+    def stand_ins(self, device: str, fill: int = 0) -> tuple[list[Any], dict[str, Any]]: ...
 
 
 class ShapeCache:
@@ -134,11 +160,8 @@ class ShapeCache:
     def _run(self, plan: Plan, call: Call) -> Any:
         self.runs += 1
         if call.elements > SMALL and not plan.odd_on_cpu:
-            return _ask_meta(plan, call)
-        try:
-            return _ask_zeros(plan, call)
-        except Exception as error:  # bad arguments, or zeros are no example for this operator
-            return _ask_meta(plan, call, error)
+            return _ask_large(plan, call)
+        return _ask_small(plan, call)
 
     def _remember(self, key: Any, found: Any) -> None:
         if key is None:
