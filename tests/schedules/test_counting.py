@@ -17,17 +17,17 @@ from .random_programs import compiled
 
 HEAD = """\
 def program():
-    streams = [gpu.default_stream(), gpu.Stream()]
-    events = [gpu.Event(), gpu.Event()]
+    s0, s1 = gpu.default_stream(), gpu.Stream()
+    e0, e1 = gpu.Event(), gpu.Event()
 """
 LINES = {
     "line": "pass",
-    "queue": "there[{0}].copy_(here, non_blocking=True)",
-    "record": "events[{1}].record(streams[{0}])",
-    "order": "streams[{0}].wait_event(events[{1}])",
-    "wait": "events[{0}].synchronize()",
+    "queue": "there{0}.copy_(here, non_blocking=True)",
+    "record": "e{1}.record(s{0})",
+    "order": "s{0}.wait_event(e{1})",
+    "wait": "e{0}.synchronize()",
     "sync": "gpu.synchronize()",
-    "blocking": "there[{0}].copy_(here)",
+    "blocking": "there{0}.copy_(here)",
 }
 
 
@@ -37,13 +37,13 @@ def program_of(script: list[str]) -> Callable[[], Any]:
     for line in script:
         word, *numbers = line.split()
         if word == "queue":
-            body.append(f"gpu.set_stream(streams[{numbers[0]}])")
+            body.append(f"gpu.set_stream(s{numbers[0]})")
         word = "blocking" if numbers[-1:] == ["wait"] else word
         body.append(LINES[word].format(*numbers))
     text = HEAD + "".join(f"    {line}\n" for line in [*body, "return 0"])
     setup = (
         "here = torch.tensor([1, 2, 3], pin_memory=True)\n"
-        "there = torch.zeros(2, 3, dtype=torch.int64, device='sim')\n"
+        "there0, there1 = torch.zeros(2, 3, dtype=torch.int64, device='sim')\n"
     )
     return compiled(setup + text)
 

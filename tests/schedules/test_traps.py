@@ -112,6 +112,30 @@ def test_a_rewrite_within_the_line_that_waits_for_something_else() -> None:
     racy(program, [5], [6], [7])
 
 
+def test_a_rewrite_within_the_line_before_another_stream_is_waited_for() -> None:
+    def program() -> Any:
+        row, there, side = pinned(5), on_device(0), gpu.Stream()
+        there.add_(1)
+        with gpu.stream(side):
+            there.copy_(row, non_blocking=True)
+        row[0] = 6; gpu.default_stream().synchronize()  # noqa: E702  # fmt: skip
+        side.synchronize()
+        return there.tolist()
+
+    # The copy may come between the new value and the addition that the line waits for.
+    racy(program, [5], [6], [7])
+
+
+def test_a_rewrite_before_a_blocking_copy_in_one_line() -> None:
+    def program() -> Any:
+        row, there, side = pinned(5), on_device(0), gpu.Stream()
+        with gpu.stream(side):
+            there.copy_(row, non_blocking=True)
+        return [row.fill_(6), there.tolist()][1]
+
+    racy(program, [0], [5], [6])
+
+
 def test_an_untraced_helper_that_uploads_and_rewrites() -> None:
     def program() -> Any:
         row = pinned(5, 7)

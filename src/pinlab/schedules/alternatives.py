@@ -81,7 +81,8 @@ class Alternatives:
             return
         moment = self.history.moments[-1]
         if not moment.opened:
-            moment.opened = self.surprised = True
+            self.history.open_last()
+            self.surprised = True
         if moment.position >= self.frontier:
             self._note(moment, queued, pieces)
 

@@ -20,7 +20,7 @@ _AFTER = _NAMES | frozenset(
     "BUILD_LIST BUILD_TUPLE LIST_APPEND RETURN_CONST RETURN_VALUE "
     "STORE_DEREF STORE_FAST STORE_GLOBAL STORE_NAME".split()
 )
-_BEFORE = _NAMES | frozenset("KW_NAMES LOAD_ATTR LOAD_METHOD PRECALL".split())
+_BEFORE = _AFTER | frozenset("KW_NAMES LOAD_ATTR LOAD_METHOD PRECALL".split())
 _TESTS = frozenset({"UNARY_NOT", "TO_BOOL"})
 
 
@@ -62,19 +62,25 @@ def rest_is_harmless(code: CodeType, offset: int, is_bool: bool = False) -> bool
 
 
 @lru_cache(maxsize=4096)
-def start_is_harmless(code: CodeType, offset: int) -> bool:
+def start_is_harmless(code: CodeType, offset: int, since: int = -1) -> bool:
     """Whether nothing before instruction `offset` on its line could touch a buffer.
+
+    Args:
+        since: look back to this instruction, not to the beginning of the line.
 
     >>> code = compile("e.query()\\ng(a); e.query()\\n", "example", "exec")
     >>> calls = [i.offset for i in dis.get_instructions(code) if i.opname == "CALL"]
     >>> start_is_harmless(code, calls[0]), start_is_harmless(code, calls[2])
     (True, False)
+    >>> start_is_harmless(code, calls[2], since=calls[1])
+    True
     """
     instructions, offsets = _read(code)
     at = _index(offsets, offset)
-    while not instructions[at].starts_line and at > 0:
+    first = _index(offsets, since) if since >= 0 else -1
+    while at > max(first, 0) and (at == first or not instructions[at].starts_line):
         at -= 1
-        if instructions[at].opname not in _BEFORE:
+        if at != first and instructions[at].opname not in _BEFORE:
             return False
     return True
 

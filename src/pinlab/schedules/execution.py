@@ -98,10 +98,12 @@ class Execution(Mode):
         self.trace: list[Any] = []
         self.early = False
         self.late: tuple[int, Position] | None = None
+        self.here: tuple[FrameType | None, int] = (None, -1)  # of the last open position
         self.log: list[Step] | None = None
         self.on_position: Callable[[Execution, FrameType | None], None] | None = None
         self.failure: Exception | None = None
         self.deciding = False
+        self.over = False
         self.polls = 0
         self.moved_at = 0  # the host line of the latest device step
         self.thread = threading.get_ident()
@@ -129,11 +131,13 @@ class Execution(Mode):
     def returned(self) -> None:
         """The program returned; its caller is about to read the value."""
         self._next_line(None)
+        self.over = True
 
     def _next_line(self, frame: FrameType | None) -> None:
         self.alternatives.look()
         line = self.position[0] + 1
         self.position = (line, 0)
+        self.here = (frame, -1)
         if line > TOO_LONG:
             self.fail(SimError(f"still running after {TOO_LONG:,} host lines: an endless loop?"))
         self._decide(frame, opened=True)
@@ -150,6 +154,8 @@ class Execution(Mode):
         """Within a line, after a call that reached the device or a traced function."""
         self.alternatives.look()
         self.position = (self.position[0], self.position[1] + 1)
+        if not harmless:
+            self.here = (frame, frame.f_lasti if frame is not None else -1)
         self._decide(frame, opened=not harmless)
 
     def _decide(self, frame: FrameType | None, opened: bool) -> None:
@@ -168,15 +174,18 @@ class Execution(Mode):
             self.alternatives.downloads()
 
     def _is_begun(self, frame: FrameType | None) -> bool:
-        """Whether something on the line so far may have touched a buffer."""
-        if frame is None or not self.scope.counts(frame):
+        """Whether something since the last open position may have touched a buffer."""
+        last, since = self.here
+        if self.over:
+            return False
+        if frame is None or frame is not last or not self.scope.counts(frame):
             return True
-        return not self.opcodes and not start_is_harmless(frame.f_code, frame.f_lasti)
+        return not self.opcodes and not start_is_harmless(frame.f_code, frame.f_lasti, since)
 
     def _is_done(self, frame: FrameType | None, is_bool: bool = False) -> bool:
         """Whether the rest of the line cannot touch a buffer."""
-        if frame is None:
-            return True  # autograd's own thread; the host waits inside `backward`
+        if frame is None or self.over:
+            return True  # on autograd's own thread: the host waits inside `backward`
         if not self.scope.counts(frame):
             return False
         return self.opcodes or rest_is_harmless(frame.f_code, frame.f_lasti, is_bool)
@@ -266,6 +275,9 @@ class Execution(Mode):
     @_ours
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run what the wait needs, streams in order; nothing else."""
+        frame = host_frame()
+        if len(self.history.queues) > 1 and self._is_begun(frame):
+            self._moment(frame, harmless=False)  # other streams may move before it
         self.alternatives.look()
         targets = [(stream, seq) for stream, seq in targets if stream.listed]  # used in this run
         points = [self.history.point(stream.index, seq) for stream, seq in targets]
@@ -274,9 +286,7 @@ class Execution(Mode):
         for stream, seq in targets:
             while stream.completed < seq:
                 self._push((stream, seq))
-        if self.history.is_busy():
-            frame = host_frame()
-            self._moment(frame, self._is_done(frame))
+        self._moment(frame, self._is_done(frame))
 
     @_ours
     def polled(self, device: Accelerator, target: Target) -> None:
@@ -301,19 +311,17 @@ class Execution(Mode):
     @_ours
     def observed(self, device: Accelerator) -> None:
         """The host is about to see how far the device is."""
-        if self.history.is_busy():
-            frame = host_frame()
-            if self._is_begun(frame):
-                self._moment(frame, harmless=False)
-            self.alternatives.progress()
+        frame = host_frame()
+        if self._is_begun(frame):
+            self._moment(frame, harmless=False)
+        self.alternatives.progress()
 
     @_ours
     def answered(self, device: Accelerator) -> None:
         """The host has seen it, and goes on with its line."""
-        if self.history.is_busy():
-            frame = host_frame()
-            if not self._is_done(frame, is_bool=True):
-                self._moment(frame, harmless=False)
+        frame = host_frame()
+        if not self._is_done(frame, is_bool=True):
+            self._moment(frame, harmless=False)
 
     @_ours
     def filling(self, device: Accelerator, stream: StreamQueue, fill: Fill, freed: int) -> None:
@@ -323,7 +331,7 @@ class Execution(Mode):
     def released(self, device: Accelerator) -> None:
         """A hold was opened."""
         self.history.released(self.position)
-        if threading.get_ident() == self.thread and self.history.is_busy():
+        if threading.get_ident() == self.thread:
             frame = host_frame()
             self._moment(frame, self._is_done(frame))
 

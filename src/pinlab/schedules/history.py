@@ -22,12 +22,16 @@ State = tuple[int, ...]  # steps done per stream
 
 @dataclass
 class Moment:
-    """A position, whether it is a real choice, and how far each stream had got after it."""
+    """A position, whether it is a real choice, and how far each stream had got after it.
+
+    `runs` are the steps made here and, if it is a choice, until the next one, each with the state
+    before it.
+    """
 
     position: Position
     opened: bool
     state: State = ()
-    runs: list[tuple[Queued, State]] = field(default_factory=list)  # with the state before
+    runs: list[tuple[Queued, State]] = field(default_factory=list)
 
     def done(self, stream: int) -> int:
         """Steps that `stream` had made when the host went on."""
@@ -58,6 +62,7 @@ class History:
         self.events: list[tuple[str, Any]] = []
         self.watching: list[Queued] = []
         self.landing: list[Queued] = []
+        self.choice: Moment | None = None  # the last moment that is one
         self.count = 0  # operations
         self._tickets: dict[Ticket, Point] = {}
         self._released_at: dict[HoldMark, Position] = {}
@@ -76,6 +81,13 @@ class History:
         """The host reached a position."""
         self.moments.append(Moment(position, opened))
         self.events.append(("moment", self.moments[-1]))
+        if opened:
+            self.choice = self.moments[-1]
+
+    def open_last(self) -> None:
+        """The last position turned out to be a real choice."""
+        self.choice = self.moments[-1]
+        self.choice.opened = True
 
     def settled(self) -> None:
         """The schedule's steps at this position are made."""
@@ -132,8 +144,8 @@ class History:
                 self.watching.remove(queued)
             if queued in self.landing:
                 self.landing.remove(queued)
-        if self.moments:
-            self.moments[-1].runs.append((queued, before))
+        if self.choice is not None:
+            self.choice.runs.append((queued, before))
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -239,6 +251,8 @@ class History:
         if len(self.queues) < 2:
             return
         for moment in reversed(self.moments):
+            if not moment.opened:
+                continue
             if moment.position <= later.position:
                 return
             for index, (earlier, before) in enumerate(moment.runs):
