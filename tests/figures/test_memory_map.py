@@ -97,8 +97,8 @@ def test_pinned_memory_and_pending_operations_are_marked(
         queued_at="a/folder/with/a/long/name/lesson.py:107",
     )
     monkeypatch.setitem(sys.modules, "pinlab.sim", types.SimpleNamespace(pending=lambda: [copy]))
-    monkeypatch.setattr("pinlab.detect.extents.is_pinned", lambda tensor: True)
     plain = bars(memory_map(rows=np.zeros(6)))[0]
+    monkeypatch.setattr("pinlab.detect.extents.is_pinned", lambda tensor: True)
     drawing = memory_map(rows=rows, lens=rows[:3])
     assert_readable(drawing)
     assert (plain.get_hatch(), bars(drawing)[0].get_hatch()) == (None, "//")

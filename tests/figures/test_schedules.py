@@ -119,8 +119,23 @@ def test_too_many_host_moments_are_refused_with_the_limit() -> None:
         rows = torch.zeros(4, dtype=torch.int64, pin_memory=True)
         lens = rows.to(device, non_blocking=True)
         for index in range(40):
-            rows[0] = index
+            rows[0] = index % 3 + 1
         return lens.tolist()
 
+    report = explore(endless)
     with pytest.raises(ValueError, match="1 to 70 host moments"):
-        schedule_heatmap(explore(endless))
+        schedule_heatmap(report)
+
+
+def test_moments_that_change_nothing_are_folded_and_counted() -> None:
+    def idle() -> list[int]:
+        rows = torch.zeros(4, dtype=torch.int64, pin_memory=True)
+        lens = rows.to(device, non_blocking=True)
+        for _ in range(40):
+            rows.numel()
+        rows[0] = 1
+        return lens.tolist()
+
+    twin = schedule_heatmap_twin(explore(idle))
+    assert sum("more moments, nothing changes" in line for line in twin) == 1
+    assert len(twin) < 25
