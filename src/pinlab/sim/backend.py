@@ -86,6 +86,8 @@ class SimModule(types.ModuleType):
     get_rng_state = staticmethod(generator.get_rng_state)
     set_rng_state = staticmethod(generator.set_rng_state)
 
+    _initialized = True  # `torch.utils.checkpoint` asks before it saves the random state
+
     def __init__(self) -> None:
         super().__init__("torch.sim", "The simulated accelerator of pinlab.")
 
@@ -130,7 +132,10 @@ class SimModule(types.ModuleType):
         device_memory.empty_cache()
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        return [torch.float16, torch.bfloat16]
+        """What `torch.autocast("sim")` asks first."""
+        raise NotImplementedError(
+            "the simulated device has no autocast: convert with .to(torch.bfloat16) where needed"
+        )
 
     def is_bf16_supported(self) -> bool:
         return True

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from pinlab.sim.stand_ins import STAND_INS
+
 # Scalars decide sizes (arange), or the meta kernel checks their value and should go on doing so.
 _VALUES_COUNT = frozenset({"arange", "range", "pow", "_foreach_pow"})
 
@@ -100,7 +102,7 @@ def read_schema(func: Any) -> Plan:
     takes_generator = any(argument.name == "generator" for argument in schema.arguments)
     return Plan(
         func=func,
-        run=getattr(func, "_op", func),
+        run=STAND_INS.get(func.name()) or getattr(func, "_op", func),
         name=str(func),
         writes=writes,
         results=tuple(_rank(alias, schema, writes) for alias in aliases),
@@ -113,7 +115,7 @@ def read_schema(func: Any) -> Plan:
         takes_generator=takes_generator,
         immediate=_is_immediate(schema, tags) and base != "index",
         composite=_is_composite(func),
-        odd_on_cpu=base in _ODD_ON_CPU,
+        odd_on_cpu=base in _ODD_ON_CPU or func.name() in STAND_INS,
         host_tensors=(f"{base}.{overload}" if overload else base) in _HOST_TENSORS,
         names_device=any(argument.name == "device" for argument in schema.arguments),
     )
