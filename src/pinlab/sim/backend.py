@@ -132,10 +132,8 @@ class SimModule(types.ModuleType):
         device_memory.empty_cache()
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        """What `torch.autocast("sim")` asks first."""
-        raise NotImplementedError(
-            "the simulated device has no autocast: convert with .to(torch.bfloat16) where needed"
-        )
+        """Torch asks even where autocast is off; see `completion` for what happens if it is on."""
+        return [torch.float16, torch.bfloat16]
 
     def is_bf16_supported(self) -> bool:
         return True

@@ -19,8 +19,12 @@ RANK_INTO = tuple(
 )
 
 
+_library: list[torch.library.Library] = []
+
+
 def complete(library: torch.library.Library) -> None:
     """Called once, at `install`."""
+    _refuse_autocast(library)
     library.impl("_efficientzerotensor", _efficient_zeros, "PrivateUse1")
     library.impl("_local_scalar_dense", _local_scalar_dense, "PrivateUse1")
     for name in RANK_INTO:  # with a kernel of its own it reaches `dispatch` in one piece
@@ -28,6 +32,24 @@ def complete(library: torch.library.Library) -> None:
     register_loading()
     refuse_what_torch_cannot_make()
     generator.manual_seed(torch.initial_seed())  # the host may have been seeded before
+
+
+def _refuse_autocast(library: torch.library.Library) -> None:
+    """Refuse, under ``torch.autocast("sim")``, the operators that it would change on CUDA."""
+    everything = torch.library.Library("_", "IMPL")
+    everything.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+    _library.append(everything)  # its end would undo the registration
+    for name in torch._C._dispatch_get_all_op_names():
+        if name.startswith("aten::") and torch._C._dispatch_has_kernel_for_dispatch_key(
+            name, "AutocastCUDA"
+        ):
+            library.impl(name.removeprefix("aten::"), _no_autocast, "AutocastPrivateUse1")
+
+
+def _no_autocast(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError(
+        "the simulated device has no autocast: convert with .to(torch.bfloat16) where needed"
+    )
 
 
 def _unreached(*args: Any, **kwargs: Any) -> Any:
