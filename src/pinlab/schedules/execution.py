@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 import torch
 
 from pinlab.schedules.alternatives import Alternatives
-from pinlab.schedules.bytecode import rest_is_harmless, start_is_harmless
+from pinlab.schedules.current_line import CurrentLine, host_frame
 from pinlab.schedules.history import History
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.steps import Step, device_step
-from pinlab.schedules.tracer import Scope, host_frame
+from pinlab.schedules.tracer import Scope
 from pinlab.sim.accelerator import Accelerator, Target
 from pinlab.sim.errors import SimError
 from pinlab.sim.modes import Mode
@@ -64,6 +64,7 @@ class Execution(Mode):
 
     Attributes:
         position: where the host stands: (lines passed, moments within the line).
+        line: what of its line ran before, and whether the rest matters.
         history: what was queued and what ran, moment by moment.
         alternatives: what else could have run where, and might matter (if `find`).
         trace: lines, submissions and waits in order; two runs that differ here took other paths.
@@ -88,9 +89,8 @@ class Execution(Mode):
     ) -> None:
         self.schedule = schedule
         self.left = dict(schedule.plan)
-        self.scope = scope
         self.pieces = pieces
-        self.opcodes = opcodes
+        self.line = CurrentLine(scope, opcodes)
         self.position: Position = (-1, 0)
         self.history = History()
         frontier = schedule.plan[-1][0] if schedule.plan else (-1, 0)
@@ -98,12 +98,10 @@ class Execution(Mode):
         self.trace: list[Any] = []
         self.early = False
         self.late: tuple[int, Position] | None = None
-        self.here: tuple[FrameType | None, int] = (None, -1)  # of the last open position
         self.log: list[Step] | None = None
         self.on_position: Callable[[Execution, FrameType | None], None] | None = None
         self.failure: Exception | None = None
         self.deciding = False
-        self.over = False
         self.polls = 0
         self.moved_at = 0  # the host line of the latest device step
         self.thread = threading.get_ident()
@@ -131,13 +129,13 @@ class Execution(Mode):
     def returned(self) -> None:
         """The program returned; its caller is about to read the value."""
         self._next_line(None)
-        self.over = True
+        self.line.over = True
 
     def _next_line(self, frame: FrameType | None) -> None:
         self.alternatives.look()
         line = self.position[0] + 1
         self.position = (line, 0)
-        self.here = (frame, -1)
+        self.line.begins(frame)
         if line > TOO_LONG:
             self.fail(SimError(f"still running after {TOO_LONG:,} host lines: an endless loop?"))
         self._decide(frame, opened=True)
@@ -148,14 +146,14 @@ class Execution(Mode):
     def after_return(self, frame: FrameType) -> None:
         """A traced function returned; the rest of its caller's line follows."""
         if self.position[0] >= 0:
-            self._moment(frame.f_back, self._is_done(frame.f_back))
+            self._moment(frame.f_back, self.line.is_done(frame.f_back))
 
     def _moment(self, frame: FrameType | None, harmless: bool) -> None:
         """Within a line, after a call that reached the device or a traced function."""
         self.alternatives.look()
         self.position = (self.position[0], self.position[1] + 1)
         if not harmless:
-            self.here = (frame, frame.f_lasti if frame is not None else -1)
+            self.line.goes_on(frame)
         self._decide(frame, opened=not harmless)
 
     def _decide(self, frame: FrameType | None, opened: bool) -> None:
@@ -173,23 +171,6 @@ class Execution(Mode):
         if opened:
             self.alternatives.downloads()
 
-    def _is_begun(self, frame: FrameType | None) -> bool:
-        """Whether something since the last open position may have touched a buffer."""
-        last, since = self.here
-        if self.over:
-            return False
-        if frame is None or frame is not last or not self.scope.counts(frame):
-            return True
-        return not self.opcodes and not start_is_harmless(frame.f_code, frame.f_lasti, since)
-
-    def _is_done(self, frame: FrameType | None, is_bool: bool = False) -> bool:
-        """Whether the rest of the line cannot touch a buffer."""
-        if frame is None or self.over:
-            return True  # on autograd's own thread: the host waits inside `backward`
-        if not self.scope.counts(frame):
-            return False
-        return self.opcodes or rest_is_harmless(frame.f_code, frame.f_lasti, is_bool)
-
     # -- the host submits, and the device works ---------------------------------------------------
 
     @_ours
@@ -206,7 +187,7 @@ class Execution(Mode):
         self.trace.append(("queued", queued.stream, operation.name, pieces))
         frame = host_frame()
         torn_by_others = pieces > 1 and len(self.history.queues) > 1
-        harmless = not torn_by_others if operation.waited else self._is_done(frame)
+        harmless = not torn_by_others if operation.waited else self.line.is_done(frame)
         self._moment(frame, harmless)
 
     def _mark(self, operation: Operation) -> None:
@@ -276,7 +257,7 @@ class Execution(Mode):
     def wait(self, device: Accelerator, targets: list[Target]) -> None:
         """Run what the wait needs, streams in order; nothing else."""
         frame = host_frame()
-        if len(self.history.queues) > 1 and self._is_begun(frame):
+        if len(self.history.queues) > 1 and self.line.is_begun(frame):
             self._moment(frame, harmless=False)  # other streams may move before it
         self.alternatives.look()
         targets = [(stream, seq) for stream, seq in targets if stream.listed]  # used in this run
@@ -286,7 +267,7 @@ class Execution(Mode):
         for stream, seq in targets:
             while stream.completed < seq:
                 self._push((stream, seq))
-        self._moment(frame, self._is_done(frame))
+        self._moment(frame, self.line.is_done(frame))
 
     @_ours
     def polled(self, device: Accelerator, target: Target) -> None:
@@ -312,7 +293,7 @@ class Execution(Mode):
     def observed(self, device: Accelerator) -> None:
         """The host is about to see how far the device is."""
         frame = host_frame()
-        if self._is_begun(frame):
+        if self.line.is_begun(frame):
             self._moment(frame, harmless=False)
         self.alternatives.progress()
 
@@ -320,7 +301,7 @@ class Execution(Mode):
     def answered(self, device: Accelerator) -> None:
         """The host has seen it, and goes on with its line."""
         frame = host_frame()
-        if not self._is_done(frame, is_bool=True):
+        if not self.line.is_done(frame, is_bool=True):
             self._moment(frame, harmless=False)
 
     @_ours
@@ -333,7 +314,7 @@ class Execution(Mode):
         self.history.released(self.position)
         if threading.get_ident() == self.thread:
             frame = host_frame()
-            self._moment(frame, self._is_done(frame))
+            self._moment(frame, self.line.is_done(frame))
 
     def quiesce(self, device: Accelerator) -> None:
         """Nothing runs by itself here."""

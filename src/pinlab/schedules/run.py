@@ -15,7 +15,6 @@ from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
 from pinlab.sim import SimTensor
-from pinlab.sim.accelerator import Accelerator
 from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
@@ -128,11 +127,18 @@ class Runner:
         if gc.get_count()[0] > GARBAGE:
             gc.collect()
         self._fresh()
-        device = accelerator()
-        execution.device = device
+        device = execution.device = accelerator()
+        opcodes = self.granularity == "opcode"
+        lines = Tracer(self.scope, execution.before_line, execution.after_return, opcodes)
         device.mode = execution
         try:
-            value = self._value(device, execution)
+            returned = lines.run(self.program)
+            if lines.lost:
+                execution.fail(sim.SimError("the program replaced the line tracer (sys.settrace)"))
+            execution.returned()
+            value = detached(returned, host_bytes)  # as they are now
+            device.wait(device.everything())
+            value = detached(value, device_bytes)
         except sim.HeldStreamError as error:
             value = Blocked(str(error.place or "an unknown line"))
         except Exception as error:
@@ -142,14 +148,3 @@ class Runner:
         if execution.failure is not None:
             raise execution.failure
         return Outcome(value)
-
-    def _value(self, device: Accelerator, execution: Execution) -> Any:
-        """What the program returns: its host bytes now, its device bytes when all work is done."""
-        lines = Tracer(self.scope, execution.before_line, execution.after_return, execution.opcodes)
-        returned = lines.run(self.program)
-        if lines.lost:
-            execution.fail(sim.SimError("the program replaced the line tracer (sys.settrace)"))
-        execution.returned()
-        value = detached(returned, host_bytes)
-        device.wait(device.everything())
-        return detached(value, device_bytes)

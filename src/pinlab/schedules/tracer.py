@@ -10,22 +10,10 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pinlab
-from pinlab.sim.place import Place, is_internal
+from pinlab.sim.place import Place
 
 _HERE = os.path.dirname(pinlab.__file__) + os.sep
-_OURS = _HERE + "schedules" + os.sep
 _ALWAYS = tuple(_HERE + room + os.sep for room in ("serving", "casebook"))
-
-
-def host_frame() -> FrameType | None:
-    """The nearest frame that is neither torch's, nor the device's, nor the explorer's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_OURS) and not is_internal(name):
-            break
-        frame = frame.f_back
-    return frame
 
 
 class Scope:
