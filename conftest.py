@@ -10,6 +10,7 @@ from hypothesis import settings
 # Before anything imports torch: sums depend on the thread count, and workers share the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")  # kernels of lessons do not inherit it
+os.environ.setdefault("PINLAB_PROGRESS", "0")  # on a slow machine a bar would be an output
 
 # The same examples on each run, and no failure because the machine was busy.
 settings.register_profile("pinlab", derandomize=True, deadline=None)

@@ -98,6 +98,7 @@ class LessonKernel:
     def _environment(self) -> dict[str, str]:
         env = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
         env.setdefault("OMP_NUM_THREADS", "1")
+        env.setdefault("PINLAB_PROGRESS", "0")  # on a slow machine a bar would be an output
         env["IPYTHONDIR"] = self._ipython_dir  # nobody's start-up files
         return env
 
