@@ -18,16 +18,9 @@ from pinlab.detect.lint.rules import naming
 from pinlab.detect.lint.source import Source
 
 # A file without any of these words cannot give a finding above a note.
-TRIGGER = re.compile(
-    rb"\.pin_memory\(|\bpin_memory\s*=\s*(?!False\b|None\b)|\brecord_stream\(|pinlab:"
-    rb"|[\"']cpu[\"'][^;]{0,200}?non_blocking|non_blocking[^;]{0,200}?[\"']cpu[\"']"
-)
-ARRAYS = re.compile(rb"\b(?:torch|numpy)\b")
-TUPLE_SWAP = re.compile(rb"([\w.]+)\[[^=\n]*\]\s*,\s*\1\[[^=\n]*\]\s*,?\s*\)?\s*=[^=]")
-SLOW_SWAP = re.compile(
-    rb"^[ \t]*\w+ *= *([\w.]+)\[[^\n]*\n(?:[^\n]*\n){0,3}?[ \t]*\1\[[^=\n]+\] *= *\1\[",
-    re.MULTILINE,
-)
+PINNING = re.compile(rb"\.pin_memory\(|\bpin_memory\s*=\s*(?!False\b|None\b)")
+ROW_MOVE = re.compile(rb"^\s*([\w.]+)\[[^=]*\]\s*=\s*\1\[")
+TUPLE_SWAP = re.compile(rb"([\w.]+)\[[^=]*\]\s*,\s*\1\[[^=]*\]\s*,?\s*\)?\s*=[^=]")
 WALK_DEPTH = 20_000
 
 
@@ -47,15 +40,24 @@ class Options:
 
 def needs_walk(data: bytes, options: Options, names: re.Pattern[bytes] | None) -> bool:
     """Whether the file's bytes contain anything that the rules could speak of."""
-    if TRIGGER.search(data):
+    if b"pin_memory" in data and PINNING.search(data):
+        return True
+    if b"record_stream(" in data or b"pinlab:" in data:
+        return True
+    if b"non_blocking" in data and (b"'cpu'" in data or b'"cpu"' in data):
         return True
     if names is not None and names.search(data):
         return True
-    if not ARRAYS.search(data):
+    if b"torch" not in data and b"numpy" not in data:
         return False
-    if options.everything or TUPLE_SWAP.search(data):
-        return True
-    return SLOW_SWAP.search(data) is not None
+    return options.everything or any(map(_moves_rows, data.splitlines()))
+
+
+def _moves_rows(line: bytes) -> bool:
+    """``m[i], m[j] = …`` or ``m[i] = m[j]``; the cheap tests first, for they see every line."""
+    if b"]," in line and b"=" in line:
+        return TUPLE_SWAP.search(line) is not None
+    return line.count(b"[") > 1 and b"] =" in line and ROW_MOVE.match(line) is not None
 
 
 def check_source(source: Source, project: Project, options: Options) -> list[Finding]:
@@ -97,6 +99,7 @@ def _walk(source: Source, tree: ast.Module, project: Project, options: Options) 
         names = [Finding(source.path, 1, "PIN097", Level.WARNING, message)]
     finally:
         sys.setrecursionlimit(limit)
+        project.forget(module)
     return [*collected.values(), *names]
 
 

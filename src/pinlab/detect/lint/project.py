@@ -26,23 +26,30 @@ class Project:
         self._everything = everything
         self._modules: dict[str, ModuleInfo | None] = {}
         self._ancestry: dict[ClassInfo, list[ClassInfo]] = {}
-        self._relevance: dict[str, Relevance | None] = {}
+        self._relevance: dict[ModuleInfo, Relevance | None] = {}
 
     def __repr__(self) -> str:
         return f"<Project of {len(self._table)} buffer classes>"
 
     def adopt(self, module: ModuleInfo) -> None:
-        """Use `module`, already parsed, for its path."""
-        self._modules[module.path] = module
+        """Use `module`, already parsed, for its path; others are not kept."""
+        if any(module.path in paths for paths in self._table.values()):
+            self._modules[module.path] = module
 
     def relevance(self, module: ModuleInfo) -> Relevance:
         """Which functions of `module` matter, given the classes that it takes from elsewhere."""
-        known = self._relevance.get(module.path)
+        known = self._relevance.get(module)
         if known is None:
-            self._relevance[module.path] = None
+            self._relevance[module] = None
             known = Relevance(module, self._foreign_names(module), self._everything)
-            self._relevance[module.path] = known
+            self._relevance[module] = known
         return known
+
+    def forget(self, module: ModuleInfo) -> None:
+        """Drop what was computed for a module that no other file refers to."""
+        if self._modules.get(module.path) is not module:
+            self._relevance.pop(module, None)
+            self._ancestry = {c: o for c, o in self._ancestry.items() if c.module is not module}
 
     def _foreign_names(self, module: ModuleInfo) -> set[str]:
         names: set[str] = set()
@@ -51,7 +58,7 @@ class Project:
             if cls is None or cls.module is module:
                 continue
             names |= {alias, cls.name, f"{alias}()"}
-            if self._relevance.get(cls.module.path, module) is not None:
+            if self._relevance.get(cls.module, True) is not None:
                 names |= self.relevance(cls.module).hot
         return names
 

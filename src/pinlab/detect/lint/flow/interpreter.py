@@ -277,8 +277,10 @@ class Interpreter(Statements):
         elsewhere = any(e.waits for e in entries if e is not first and e is not second)
         quiet = elsewhere or second.name in QUIET_METHODS
         how = f"when `{second.name}()` follows `{first.name}()`"
+        # An attribute that each call binds to new memory may be bound again before `second`.
+        renewed = first.left.fresh
         return {
-            key: replace(p, carried=how, waited=p.waited or quiet)
+            key: replace(p, carried=how, waited=p.waited or quiet or _is_renewed(p, renewed))
             for key, p in first.left.pending.items()
             if p.buffer.persistent and p.buffer in second.touched
         }
@@ -310,6 +312,10 @@ class Interpreter(Statements):
                 self.carry(later, f"when `{_name(func)}()` runs again")
                 later.fresh = frozenset()
                 self.invoke(func, [], {}, later, func.node)
+
+
+def _is_renewed(pending: Pending, fresh: frozenset[Buffer]) -> bool:
+    return pending.buffer in fresh or pending.buffer.origin == "download"
 
 
 def _doubt(values: Values) -> None:

@@ -200,7 +200,10 @@ class Library(Tensors):
         where = Where.DEVICE if side == "device" else Where.HOST
         if like is not None and not side:
             where = like.buffer.where
-        if pinned is not Pinned.NO:
+        if pinned is Pinned.MAYBE and side == "device":
+            # "Pinned if the device is the CPU": nothing is known of either.
+            pinned, where = Pinned.NO, Where.UNKNOWN
+        elif pinned is not Pinned.NO:
             where = Where.HOST
         default = "float32" if name in ("zeros", "ones", "empty", "rand", "randn") else None
         dtype = dtype_of(kwargs.get("dtype")) if "dtype" in kwargs else default

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from pinlab.detect.lint.flow.trees import nodes
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -58,7 +60,7 @@ def _last_name(node: ast.expr) -> str:
 def survey(path: str, tree: ast.Module) -> ModuleInfo:
     """Names of a module: every import in it, its classes, its top-level functions."""
     module = ModuleInfo(path, tree)
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 dotted = alias.name if alias.asname else alias.name.partition(".")[0]
