@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -73,6 +74,37 @@ def test_ctrl_c_before_the_search_is_an_ordinary_interrupt() -> None:
         explore(program)
     assert accelerator().mode is mode
     assert sim.pending() == []
+
+
+@pytest.mark.parametrize(("setting", "disable"), [("0", True), ("1", None), (None, None)])
+def test_the_progress_bar_appears_after_a_second_and_leaves_nothing_behind(
+    setting: str | None, disable: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    class Bar:
+        def __init__(self, **options: Any) -> None:
+            asked.append(options)
+            self.shown = 0
+
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            asked.append({"shown": self.shown})
+
+        def update(self) -> None:
+            self.shown += 1
+
+    monkeypatch.delenv("PINLAB_PROGRESS")
+    if setting is not None:
+        monkeypatch.setenv("PINLAB_PROGRESS", setting)
+    monkeypatch.setattr(sys.modules["pinlab.schedules.explore"], "tqdm", Bar)
+    explore(ring, max_schedules=5)
+    options, result = asked
+    # None: off where stderr is neither a terminal nor a notebook.
+    assert (options["delay"], options["leave"], options["disable"]) == (1.0, False, disable)
+    assert result == {"shown": 4}
 
 
 def test_the_progress_bar_can_be_turned_off_and_appears_only_late(

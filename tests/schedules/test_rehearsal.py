@@ -170,3 +170,19 @@ def test_an_endless_host_loop_ends_with_an_error(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(sim.SimError, match="still running after 500 host lines"):
         explore(program)
+
+
+def test_a_stream_that_is_held_outside_is_refused() -> None:
+    with sim.hold():
+        torch.zeros(1, device="sim")
+        with pytest.raises(sim.HeldStreamError, match=r"held at test_rehearsal\.py"):
+            explore(lambda: 0)
+
+
+def test_a_failure_from_before_is_heard_of_first() -> None:
+    there = torch.zeros(1, device="sim")
+    with sim.mode("lazy"):
+        there.index_select(0, torch.tensor([9], device="sim"))
+    with pytest.raises(sim.QueuedOperationError, match="index_select"):
+        explore(lambda: 0)
+    assert explore(lambda: 0).deterministic

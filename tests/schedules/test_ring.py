@@ -95,3 +95,15 @@ def ring_total(batches: int, event: bool) -> int:
         if event:
             script.append(f"record 0 {n % 2}")
     return count([*script, "line", "queue 0 and wait"])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("batches", "event"), [(6, False), (5, True)])
+def test_tens_of_thousands_of_schedules_agree_with_the_reduced_search(
+    batches: int, event: bool
+) -> None:
+    program = ring(batches, event)
+    full, reduced = explore(program, full=True, max_schedules=100_000), explore(program)
+    assert full.complete
+    assert full.explored == full.total == reduced.total == ring_total(batches, event)
+    assert set(full.outcomes) == set(reduced.outcomes)

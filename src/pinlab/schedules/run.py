@@ -72,7 +72,7 @@ class Runner:
         device = accelerator()
         if device.mode.exclusive:
             raise sim.SimError("explore and replay cannot be used inside an explored program")
-        device.quiesce()
+        device.wait(device.everything())  # what was queued before, and what went wrong with it
         self.outer = device.mode
         self.handler = SimTensor.handler
         self.checkpoint = Checkpoint()  # memory to put back before each run
