@@ -94,7 +94,10 @@ class Arguments:
 
         Raises:
             DeviceMismatchError: naming both devices.
+            NotImplementedError: a sparse tensor made of device tensors.
         """
+        if value.device.type == "sim":
+            raise NotImplementedError(f"the simulated device has no {value.layout} tensors")
         if value.device.type != "cpu" or (value.dim() > 0 and not self.plan.host_tensors):
             raise mismatch(self.plan.name, value.device)
         key.append(("host scalar", value.dtype))

@@ -91,11 +91,13 @@ def resize(tensor: SimTensor, shape: torch.Size, stride: tuple[int, ...]) -> Non
         RuntimeError: the memory must grow, but other tensors look at it too. (Torch would move
             them along; here they could not follow.)
     """
-    layout, memory = Layout.get(torch.Size(shape), tuple(stride), tensor.dtype), tensor._memory
+    layout = Layout.get(torch.Size(shape), tuple(stride), tensor.dtype)
+    shared = _references(tensor) > _references(empty_tensor(layout))
+    memory = tensor._memory
     offset = int(tensor._inner.storage_offset())
     end = (offset + layout.extent) * layout.dtype.itemsize if layout.numel else 0
     if end > memory.nbytes:
-        if memory.nbytes and _references(tensor) > _references(empty_tensor(layout)):
+        if memory.nbytes and shared:
             raise RuntimeError(
                 f"cannot grow from {memory.nbytes} to {end} bytes: other tensors share the memory"
             )

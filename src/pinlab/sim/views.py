@@ -74,7 +74,7 @@ def set_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     elif not isinstance(source, SimTensor):
         raise NotImplementedError(
             f"{plan.name} got a {type(source).__name__}: the storages of the simulated device "
-            "hold no bytes; pass a tensor"
+            "hold no bytes; set_(tensor) and tensor.as_strided(...) work"
         )
     tensor.data = _placed(source, tensor.dtype, *where) if where else source.detach()
     return tensor
