@@ -275,6 +275,7 @@ class Execution(Mode):
         self.observed(device)
         self.polls += 1
         if self.polls > PATIENCE and target[0].completed < target[1]:
+            self.alternatives.surprised = True
             self._push(target)
 
     def _push(self, target: Target) -> None:
