@@ -7,8 +7,6 @@ import ast
 from pinlab.detect.lint.flow.atoms import (
     UNKNOWN,
     Array,
-    Const,
-    Lib,
     Values,
     arrays,
     constant,
@@ -16,36 +14,8 @@ from pinlab.detect.lint.flow.atoms import (
 )
 from pinlab.detect.lint.flow.buffer import Pinned, Where
 from pinlab.detect.lint.flow.memory import Memory
+from pinlab.detect.lint.flow.sides import device_side, dtype_of
 from pinlab.detect.lint.flow.state import State
-
-DTYPES = {
-    "float": "float32", "double": "float64", "half": "float16", "long": "int64",
-    "int": "int32", "short": "int16", "bool_": "bool", "bool": "bool", "intp": "int64",
-}  # fmt: skip
-DTYPE_WORD = (
-    "float",
-    "int",
-    "uint",
-    "bfloat",
-    "bool",
-    "complex",
-    "half",
-    "double",
-    "long",
-    "short",
-)
-
-
-def dtype_of(values: Values | None) -> str | None:
-    """The dtype that an argument names: ``int32`` of ``torch.int32`` and of ``np.int32``."""
-    for atom in values or ():
-        if isinstance(atom, Lib):
-            word = atom.name.rpartition(".")[2]
-            if word.startswith(DTYPE_WORD):
-                return DTYPES.get(word, word)
-        if isinstance(atom, Const) and isinstance(atom.value, str) and atom.value[:1].islower():
-            return atom.value if atom.value.startswith(DTYPE_WORD) else None
-    return None
 
 
 class Copies(Memory):
@@ -247,19 +217,6 @@ class Copies(Memory):
         if len(args) > 1 and side:
             dtype = dtype or dtype_of(args[1])
         return side, dtype
-
-
-def device_side(values: Values) -> str:
-    """``"cpu"``, ``"device"``, or ``""`` if the argument says nothing."""
-    literal = constant(values)
-    if literal is not None:
-        if literal.value is None:
-            return ""
-        return "cpu" if literal.value == "cpu" else "device"
-    found = arrays(values)
-    if found:
-        return "cpu" if all(a.buffer.where is Where.HOST for a in found) else "device"
-    return "device"
 
 
 def arrays_of(values: Values) -> set[Array]:

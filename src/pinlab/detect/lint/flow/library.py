@@ -8,28 +8,24 @@ from dataclasses import replace
 from pinlab.detect.lint.flow import vocabulary as words
 from pinlab.detect.lint.flow.atoms import (
     UNKNOWN,
-    Array,
-    Const,
     Cut,
     Ext,
-    Obj,
-    Seq,
     Values,
     arrays,
     constant,
     one,
 )
-from pinlab.detect.lint.flow.buffer import Pinned, Where
-from pinlab.detect.lint.flow.copies import device_side, dtype_of
+from pinlab.detect.lint.flow.buffer import Where
+from pinlab.detect.lint.flow.factories import Factories, literal_depth
+from pinlab.detect.lint.flow.sides import device_side, dtype_of
 from pinlab.detect.lint.flow.state import State
-from pinlab.detect.lint.flow.tensors import Tensors
 
 TENSOR_MODULES = frozenset(
     "torch torch.nn.functional torch.linalg torch.fft torch.special torch.Tensor".split()
 )
 
 
-class Library(Tensors):
+class Library(Factories):
     """``torch.f(...)`` and ``numpy.f(...)``."""
 
     def library_call(
@@ -117,7 +113,7 @@ class Library(Tensors):
         if name in words.SPLIT_FUNCTIONS and args and arrays(args[0]):
             return frozenset().union(*(self.rows(a, node, state) for a in arrays(args[0])))
         if name in words.NUMPY_FACTORIES:
-            return self._numpy_factory(name, args, kwargs, node, state)
+            return self.numpy_factory(name, args, kwargs, node, state)
         if words.is_class_name(name) or prefix in ("numpy.testing", "numpy.lib"):
             return None
         return self._result(name, "array", args, kwargs, node, state)
@@ -176,57 +172,12 @@ class Library(Tensors):
         same = dtype is None or all(dtype == a.buffer.dtype for a in host)
         if copies or not same or not host:
             self.read(args[0], state, node, f"copied by `np.{name}`")
-            ndim = host[0].ndim if len(host) == 1 else _literal_depth(node.args[0])
+            ndim = host[0].ndim if len(host) == 1 else literal_depth(node.args[0])
             fresh = self.new_array(
                 node, state, face="array", where=Where.HOST, dtype=dtype, ndim=ndim
             )
             return one(fresh)
         return self.shared(frozenset(host), name, "array", node, state)
-
-    def factory(
-        self,
-        name: str,
-        args: list[Values],
-        kwargs: dict[str, Values],
-        node: ast.Call,
-        state: State,
-        like: Array | None = None,
-    ) -> Values:
-        """``torch.zeros(...)``: memory of its own, pinned if the call says so."""
-        for value in args:
-            self.read(value, state, node, f"read by `{name}`")
-        pinned = pinned_by(kwargs.get("pin_memory"))
-        side = device_side(kwargs["device"]) if "device" in kwargs else ""
-        where = Where.DEVICE if side == "device" else Where.HOST
-        if like is not None and not side:
-            where = like.buffer.where
-        if pinned is Pinned.MAYBE and side == "device":
-            # "Pinned if the device is the CPU": nothing is known of either.
-            pinned, where = Pinned.NO, Where.UNKNOWN
-        elif pinned is not Pinned.NO:
-            where = Where.HOST
-        default = "float32" if name in ("zeros", "ones", "empty", "rand", "randn") else None
-        dtype = dtype_of(kwargs.get("dtype")) if "dtype" in kwargs else default
-        if like is not None and "dtype" not in kwargs:
-            dtype = like.buffer.dtype
-        ndim = like.ndim if like is not None else _shape_ndim(name, args, kwargs, node)
-        return one(self.new_array(node, state, where=where, pinned=pinned, dtype=dtype, ndim=ndim))
-
-    def _numpy_factory(
-        self,
-        name: str,
-        args: list[Values],
-        kwargs: dict[str, Values],
-        node: ast.Call,
-        state: State,
-    ) -> Values:
-        given = kwargs.get("dtype") or (args[1] if len(args) > 1 and name != "full" else None)
-        dtype = dtype_of(given) if given else ("float64" if name != "arange" else None)
-        ndim = 1 if name in ("arange", "linspace", "fromiter") else None
-        if ndim is None:
-            ndim = _shape_ndim(name, args, kwargs, node)
-        fresh = self.new_array(node, state, face="array", where=Where.HOST, dtype=dtype, ndim=ndim)
-        return one(fresh)
 
     def _result(
         self,
@@ -248,51 +199,3 @@ class Library(Tensors):
         elif Where.DEVICE in sides:
             where = Where.DEVICE
         return one(self.new_array(node, state, face=face, where=where))
-
-
-def pinned_by(values: Values | None) -> Pinned:
-    """What ``pin_memory=values`` says."""
-    if values is None:
-        return Pinned.NO
-    if values and all(isinstance(atom, Const) for atom in values):
-        answers = {bool(atom.value) for atom in values if isinstance(atom, Const)}
-        if len(answers) == 1:
-            return Pinned.YES if answers == {True} else Pinned.NO
-    return Pinned.MAYBE
-
-
-def _shape_ndim(
-    name: str, args: list[Values], kwargs: dict[str, Values], node: ast.Call
-) -> int | None:
-    """The number of dimensions, where the shape is written out."""
-    if name in ("arange", "linspace", "logspace", "randperm", "range"):
-        return 1
-    if name in ("eye", "identity"):
-        return 2
-    if name in ("tensor", "array", "new_tensor"):
-        return _literal_depth(node.args[0]) if node.args else None
-    shape: ast.expr | None = node.args[0] if node.args else None
-    shape = next((k.value for k in node.keywords if k.arg in ("size", "shape")), shape)
-    if isinstance(shape, ast.Tuple | ast.List):
-        starred = any(isinstance(item, ast.Starred) for item in shape.elts)
-        return None if starred else len(shape.elts)
-    given = next(iter(kwargs.get("size", args[0] if args else UNKNOWN)), None)
-    if isinstance(given, Seq):
-        return len(given.items)
-    if isinstance(given, Obj) or any(isinstance(a, ast.Starred) for a in node.args):
-        return None
-    if len(node.args) > 1 and name in ("zeros", "ones", "empty", "rand", "randn"):
-        # torch takes the sizes one by one; numpy's second argument is the dtype.
-        return None if dtype_of(args[1]) else len(node.args)
-    return 1 if isinstance(shape, ast.Constant) else None
-
-
-def _literal_depth(node: ast.expr) -> int | None:
-    depth = 0
-    while isinstance(node, ast.List | ast.Tuple):
-        depth += 1
-        if not node.elts:
-            return depth
-        node = node.elts[0]
-    constant_leaf = isinstance(node, ast.Constant | ast.UnaryOp)
-    return depth if constant_leaf and depth else None

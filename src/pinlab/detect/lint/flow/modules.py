@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from pinlab.detect.lint.flow.seeds import Seeds
 from pinlab.detect.lint.flow.trees import nodes
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -39,6 +40,7 @@ class ModuleInfo:
     imports: dict[str, str] = field(default_factory=dict)
     classes: dict[str, ClassInfo] = field(default_factory=dict)
     functions: dict[str, FunctionNode] = field(default_factory=dict)
+    seeds: Seeds = field(default_factory=Seeds)
 
     def __repr__(self) -> str:
         return f"<ModuleInfo {self.path}: {len(self.classes)} classes>"
@@ -60,7 +62,9 @@ def _last_name(node: ast.expr) -> str:
 def survey(path: str, tree: ast.Module) -> ModuleInfo:
     """Names of a module: every import in it, its classes, its top-level functions."""
     module = ModuleInfo(path, tree)
+    note = module.seeds.note
     for node in nodes(tree):
+        note(node)
         if isinstance(node, ast.Import):
             for alias in node.names:
                 dotted = alias.name if alias.asname else alias.name.partition(".")[0]

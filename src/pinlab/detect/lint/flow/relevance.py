@@ -12,7 +12,8 @@ from collections.abc import Iterable
 
 from pinlab.detect.lint.flow import vocabulary
 from pinlab.detect.lint.flow.modules import FunctionNode, ModuleInfo
-from pinlab.detect.lint.flow.sketch import CPU, PIN, Flow, Sketch, allocates_pinned
+from pinlab.detect.lint.flow.seeds import allocates_pinned
+from pinlab.detect.lint.flow.sketch import CPU, PIN, Flow, Sketch
 from pinlab.detect.lint.flow.trees import nodes
 
 DOWNLOAD = frozenset({"non_blocking=", CPU})
@@ -30,12 +31,15 @@ class Relevance:
     def __init__(self, module: ModuleInfo, names: Iterable[str], everything: bool = False) -> None:
         self._everything = everything
         self.hot = {PIN} | set(names)
-        self._module = _sketch_module(module.tree)
         self._sketches: dict[ast.AST, Sketch] = {}
+        self._reaching: set[str] = set()
+        self.any = everything
+        if not (everything or module.seeds.any or len(self.hot) > 1):
+            return
+        self._module = _sketch_module(module.tree)
         for node in nodes(module.tree):
             if isinstance(node, FunctionNode):
                 self._sketches[node] = Sketch.of_function(node)
-        self._reaching: set[str] = set()
         self.any = everything or any(map(self._touches, self._all()))
         if self.any:
             holders = [c for c in module.classes.values() if holds_pinned(c.node)]

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from pinlab.detect.lint.flow import vocabulary
 from pinlab.detect.lint.flow.modules import FunctionNode
+from pinlab.detect.lint.flow.seeds import Rows, allocates_pinned
 from pinlab.detect.lint.flow.trees import nodes
 
 PIN = "@pin"
 """Stands among the words of an expression for a call that allocates pinned memory."""
-FACTORIES = vocabulary.TORCH_FACTORIES | vocabulary.LIKE_FACTORIES | vocabulary.NEW_METHODS
 CPU = "'cpu'"
 
 
@@ -103,49 +103,6 @@ class Sketch:
                 self.flows.append(Flow(set(), {name.value}, words_of(node.args[2])))
 
 
-@dataclass(slots=True)
-class Rows:
-    """Watches for rows exchanged: in one tuple assignment, or in three through a name."""
-
-    taken: set[str] = field(default_factory=set)
-    moved: set[str] = field(default_factory=set)
-    put_back: set[str] = field(default_factory=set)
-    in_a_tuple: bool = False
-
-    def note(self, node: ast.Assign) -> None:
-        target, value = node.targets[0], node.value
-        if isinstance(target, ast.Tuple):
-            rows = [_container(item) for item in target.elts if isinstance(item, ast.Subscript)]
-            self.in_a_tuple = self.in_a_tuple or len(set(rows)) < len(rows)
-        elif isinstance(value, ast.Subscript) and isinstance(target, ast.Name):
-            self.taken.add(_container(value))
-        elif isinstance(target, ast.Subscript) and isinstance(value, ast.Name):
-            self.put_back.add(_container(target))
-        elif isinstance(target, ast.Subscript) and isinstance(value, ast.Subscript):
-            self.moved |= {_container(target)} & {_container(value)}
-
-    @property
-    def swapped(self) -> bool:
-        return self.in_a_tuple or bool(self.taken & self.moved & self.put_back)
-
-
-def allocates_pinned(node: ast.AST) -> bool:
-    """``torch.zeros(…, pin_memory=p)`` or ``x.pin_memory()``, unless `p` is literally false."""
-    if not isinstance(node, ast.Call):
-        return False
-    func = node.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    if name == "pin_memory":
-        return isinstance(func, ast.Attribute)
-    if name not in FACTORIES and name != "partial":
-        return False
-    return any(
-        keyword.arg == "pin_memory"
-        and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value)
-        for keyword in node.keywords
-    )
-
-
 def word_of(node: ast.AST) -> str:
     """``x`` for a name, ``.x`` for an attribute, ``x()`` for a call, ``x=`` for a keyword."""
     kind = node.__class__
@@ -208,10 +165,3 @@ def _targets(target: ast.expr) -> tuple[set[str], set[str]]:
         elif isinstance(node, ast.Subscript | ast.Starred):
             stack.append(node.value)
     return names, attributes
-
-
-def _container(node: ast.Subscript) -> str:
-    value = node.value
-    if isinstance(value, ast.Attribute):
-        return f".{value.attr}"
-    return value.id if isinstance(value, ast.Name) else "?"

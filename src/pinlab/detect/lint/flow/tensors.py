@@ -18,9 +18,9 @@ from pinlab.detect.lint.flow.atoms import (
     one,
 )
 from pinlab.detect.lint.flow.buffer import Where
-from pinlab.detect.lint.flow.copies import dtype_of
 from pinlab.detect.lint.flow.occurrences import OwnStreamRecord
 from pinlab.detect.lint.flow.region import All, Key, One, Region, Run, Selector
+from pinlab.detect.lint.flow.sides import dtype_of
 from pinlab.detect.lint.flow.state import State, stamp
 from pinlab.detect.lint.flow.subscripts import Subscripts
 
