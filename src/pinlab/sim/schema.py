@@ -13,6 +13,14 @@ from pinlab.sim.stand_ins import STAND_INS
 # Scalars decide sizes (arange), or the meta kernel checks their value and should go on doing so.
 _VALUES_COUNT = frozenset({"arange", "range", "pow", "_foreach_pow"})
 
+# Elements of a call that is tried out on zeros to learn its result's layout: few enough that any
+# operator is quick, and for operators whose cost only grows with the elements.
+TRIED = 2**16
+TRIED_IF_LINEAR = 2**22
+_LINEAR = frozenset(
+    {"arange", "cat", "copy_", "fill_", "normal_", "random_", "_to_copy", "uniform_", "zero_"}
+)
+
 # The meta kernel describes another device's result: CPU's has other sizes. A run on zeros tells.
 _ODD_ON_CPU = frozenset(
     {"native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"}
@@ -49,6 +57,7 @@ class Plan:
         random: draws from a generator. takes_generator: has a parameter for it.
         immediate: the size of its result depends on data, or the result is no tensor.
         composite: made of other operators.
+        tried: up to how many elements it is tried out on zeros.
         odd_on_cpu: its meta kernel cannot be asked. host_tensors: some arguments lie on the host.
         names_device: has a ``device`` parameter.
     """
@@ -67,6 +76,7 @@ class Plan:
     takes_generator: bool
     immediate: bool
     composite: bool
+    tried: int
     odd_on_cpu: bool
     host_tensors: bool
     names_device: bool
@@ -115,6 +125,7 @@ def read_schema(func: Any) -> Plan:
         takes_generator=takes_generator,
         immediate=_is_immediate(schema, tags) and base != "index",
         composite=_is_composite(func),
+        tried=TRIED_IF_LINEAR if _is_linear(base, tags) else TRIED,
         odd_on_cpu=base in _ODD_ON_CPU or func.name() in STAND_INS,
         host_tensors=(f"{base}.{overload}" if overload else base) in _HOST_TENSORS,
         names_device=any(argument.name == "device" for argument in schema.arguments),
@@ -152,6 +163,10 @@ def _is_immediate(schema: Any, tags: set[Any]) -> bool:
     if {torch.Tag.dynamic_output_shape, torch.Tag.data_dependent_output} & tags:
         return True
     return not all("Tensor" in str(result.type) for result in schema.returns)
+
+
+def _is_linear(base: str, tags: set[Any]) -> bool:
+    return base in _LINEAR or bool({torch.Tag.pointwise, torch.Tag.reduction} & tags)
 
 
 def _is_composite(func: Any) -> bool:

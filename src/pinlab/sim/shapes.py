@@ -14,7 +14,6 @@ from torch.linalg import LinAlgError  # type: ignore[attr-defined]
 
 from pinlab.sim.schema import Plan
 
-SMALL = 4096  # elements; below, the operator itself is run on zeros
 MAX_CACHED = 20_000  # entries; scalars are part of the key, so the cache is emptied when full
 
 
@@ -159,7 +158,7 @@ class ShapeCache:
 
     def _run(self, plan: Plan, call: Call) -> Any:
         self.runs += 1
-        if call.elements > SMALL and not plan.odd_on_cpu:
+        if call.elements > plan.tried and not plan.odd_on_cpu:
             return _ask_large(plan, call)
         return _ask_small(plan, call)
 
