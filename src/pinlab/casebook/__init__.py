@@ -1,0 +1,14 @@
+"""Public bugs of this family, each as a broken and a fixed program, and reports that are none.
+
+>>> from pinlab.casebook import case
+>>> print(case("Z07").explore("broken").verdict)
+case("Z07").program("broken"): 2 different outcomes
+"""
+
+from __future__ import annotations
+
+from pinlab.casebook.case import Case, Program
+from pinlab.casebook.kinds import KINDS, Kind
+from pinlab.casebook.registry import CaseFileError, case, cases, scan
+
+__all__ = ["KINDS", "Case", "CaseFileError", "Kind", "Program", "case", "cases", "scan"]

@@ -1,0 +1,164 @@
+"""One public bug, or one report that is none, as two small programs."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from pinlab import sim
+from pinlab.casebook.kinds import Kind
+from pinlab.device import pick_device
+from pinlab.schedules import Report, explore, replay
+from pinlab.schedules.schedule import Schedule
+from pinlab.sim.platform import CUDA
+
+Program = Callable[[torch.device], tuple[Any, Any]]
+
+_ID = re.compile(r"[ZC]\d\d")
+_PUBLIC_ID = re.compile(r"[\w.-]+/[\w.-]+#\d+")
+
+
+@dataclass(frozen=True, repr=False)
+class Case:
+    """A report, retold.
+
+    Attributes:
+        id: ``"Z…"`` for a bug, ``"C…"`` for a control.
+        title: one line.
+        public_id: the report, ``"owner/repository#number"``.
+        kind: what kind of fault it is; of a control: of which it was suspected.
+        symptom: what its users saw.
+        mechanism: how it came about. repair: what the maintainers chose.
+        broken: a program for a device that returns (observed, expected). Of a control: the form
+            that was suspected, which is right.
+        fixed: the program with the lines that repair it; None for a control.
+        culprit: the statement of `broken` that does the damage; "" for a control.
+        platform: the rules that the programs need.
+
+    Raises:
+        ValueError: naming the field that is wrong.
+
+    >>> from pinlab.casebook import case
+    >>> z11 = case("Z11")
+    >>> z11.explore("broken").counterexample is None, z11.explore("fixed").correct
+    (False, True)
+    """
+
+    id: str
+    title: str
+    public_id: str
+    kind: Kind
+    symptom: str
+    mechanism: str
+    repair: str
+    broken: Program
+    fixed: Program | None = None
+    culprit: str = ""
+    platform: sim.Platform = CUDA
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"id {self.id!r}; it must be Z or C and two digits")
+        if not _PUBLIC_ID.fullmatch(self.public_id):
+            raise ValueError(f"public_id {self.public_id!r}; it must be owner/repository#number")
+        if not isinstance(self.kind, Kind):
+            raise ValueError(f"kind {self.kind!r}; it must be one of pinlab.casebook.kinds")
+        for name in ("title", "symptom", "mechanism", "repair"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"{name} is empty")
+        self._check_forms()
+
+    def _check_forms(self) -> None:
+        if not callable(self.broken):
+            raise ValueError(f"broken is {self.broken!r}; it must be a function of a device")
+        if self.control != (self.fixed is None):
+            raise ValueError("a bug needs a fixed form, a control has none")
+        if self.control != (not self.culprit):
+            raise ValueError("a bug needs its culprit, a control has none")
+        if self.culprit not in inspect.getsource(self.broken):
+            raise ValueError(f"culprit {self.culprit!r} is no statement of the broken form")
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a report that is not a bug."""
+        return self.id.startswith("C")
+
+    @property
+    def url(self) -> str:
+        """Where the report is."""
+        repository, number = self.public_id.split("#")
+        return f"https://github.com/{repository}/issues/{number}"
+
+    @property
+    def forms(self) -> dict[str, Program]:
+        """Its programs by name: ``"broken"`` and, unless it is a control, ``"fixed"``."""
+        forms = {"broken": self.broken}
+        return forms if self.fixed is None else {**forms, "fixed": self.fixed}
+
+    def form(self, name: str | Program) -> Program:
+        """A form by name; a function is its own form.
+
+        Raises:
+            ValueError: naming the forms there are.
+        """
+        if callable(name):
+            return name
+        if name not in self.forms:
+            raise ValueError(f"{self.id} has no form {name!r}, only {', '.join(self.forms)}")
+        return self.forms[name]
+
+    def run(self, form: str | Program = "broken") -> tuple[Any, Any]:
+        """Run a form once, under the case's platform, as the device is now: (observed, expected).
+
+        Args:
+            form: ``"broken"``, ``"fixed"``, or a function of your own.
+        """
+        with sim.platform(self.platform):
+            return self.form(form)(pick_device())
+
+    @property
+    def expected(self) -> Any:
+        """The right value."""
+        sim.install()
+        with sim.mode("eager"):
+            return self.run()[1]
+
+    def program(self, form: str | Program = "broken") -> Callable[[], Any]:
+        """A form as a program that takes nothing and returns what was observed."""
+        return CaseProgram(self, form)
+
+    def explore(self, form: str | Program = "broken", **options: Any) -> Report:
+        """Every schedule of a form, held against the right value; `options` as for `explore`."""
+        return explore(self.program(form), expect=self.expected, **options)
+
+    def replay(self, token: str | Schedule, form: str | Program = "broken", **options: Any) -> Any:
+        """What a form observes under one schedule; `options` as for `replay`."""
+        return replay(self.program(form), token, **options)
+
+    def __repr__(self) -> str:
+        what = "control, suspected of" if self.control else "kind"
+        return f"<{self.id} {self.public_id}, {what} {self.kind}: {self.title}>"
+
+
+class CaseProgram:
+    """One form of a case without arguments, as `explore` wants it."""
+
+    def __init__(self, case: Case, form: str | Program) -> None:
+        self.case = case
+        self.device = pick_device()
+        self.__wrapped__ = case.form(form)
+        which = form if isinstance(form, str) else getattr(form, "__name__", "form")
+        shown = repr(which) if which is form else which
+        self.__name__ = f'case("{case.id}").program({shown})'.replace("'", '"')
+
+    def __call__(self) -> Any:
+        with sim.platform(self.case.platform):
+            return self.__wrapped__(self.device)[0]
+
+    def __repr__(self) -> str:
+        return self.__name__
