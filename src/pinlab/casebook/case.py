@@ -19,6 +19,9 @@ from pinlab.sim.platform import CUDA
 
 Program = Callable[[torch.device], tuple[Any, Any]]
 
+# What an int64 reads as where nothing was written: the simulated device's fill byte, eight times.
+NEVER_WRITTEN = int.from_bytes(b"\xcd" * 8, "little", signed=True)
+
 _ID = re.compile(r"[ZC]\d\d")
 _PUBLIC_ID = re.compile(r"[\w.-]+/[\w.-]+#\d+")
 
@@ -38,6 +41,7 @@ class Case:
             that was suspected, which is right.
         fixed: the program with the lines that repair it; None for a control.
         culprit: the statement of `broken` that does the damage; "" for a control.
+        wrong: what `broken` observes when it goes wrong; None for a control.
         platform: the rules that the programs need.
 
     Raises:
@@ -59,6 +63,7 @@ class Case:
     broken: Program
     fixed: Program | None = None
     culprit: str = ""
+    wrong: Any = None
     platform: sim.Platform = CUDA
 
     def __post_init__(self) -> None:
@@ -78,8 +83,8 @@ class Case:
             raise ValueError(f"broken is {self.broken!r}; it must be a function of a device")
         if self.control != (self.fixed is None):
             raise ValueError("a bug needs a fixed form, a control has none")
-        if self.control != (not self.culprit):
-            raise ValueError("a bug needs its culprit, a control has none")
+        if self.control != (not self.culprit) or self.control != (self.wrong is None):
+            raise ValueError("a bug needs its culprit and its wrong value, a control has neither")
         if self.culprit not in inspect.getsource(self.broken):
             raise ValueError(f"culprit {self.culprit!r} is no statement of the broken form")
 

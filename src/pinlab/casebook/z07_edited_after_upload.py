@@ -37,14 +37,15 @@ CASE = Case(
     kind=EDITED_SOURCE,
     symptom="The device gets the edited values, not those of the moment of the call.",
     mechanism=(
-        "An upload from pinned memory reads its source when the stream gets there. "
-        "The host edits the source before that."
+        "An upload from pinned memory reads its source when the stream gets there. The host "
+        "edits the source before that."
     ),
     repair=(
-        "None in the library: to keep the source alive and unchanged is the caller's duty, and the "
-        "documentation says so by now. Here the caller waits for an event before it edits."
+        "None in the library: to keep the source alive and unchanged is the caller's duty, and "
+        "the documentation says so by now. Here the caller waits for an event before the edit."
     ),
     broken=broken,
     fixed=fixed,
     culprit="source.fill_(0)",
+    wrong=[0, 0, 0],
 )

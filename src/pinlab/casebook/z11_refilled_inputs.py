@@ -1,4 +1,4 @@
-"""Z11: the runner's pinned inputs are refilled while the last step's upload is pending."""
+"""Z11: the runner's pinned inputs are refilled while the last upload is pending."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pinlab.casebook.kinds import REFILLED_BUFFER
 def broken(device: torch.device) -> tuple[Any, Any]:
     gpu = torch.get_device_module(device)
     host = torch.tensor([0], pin_memory=True)
-    there = torch.tensor([0]).to(device)
+    there = torch.zeros(1, dtype=torch.int64, device=device)
     results = []
     for step in (1, 2):
         host[0] = step
@@ -26,7 +26,7 @@ def broken(device: torch.device) -> tuple[Any, Any]:
 def fixed(device: torch.device) -> tuple[Any, Any]:
     gpu = torch.get_device_module(device)
     host = torch.tensor([0], pin_memory=True)
-    there = torch.tensor([0]).to(device)
+    there = torch.zeros(1, dtype=torch.int64, device=device)
     uploaded = gpu.Event()
     results = []
     for step in (1, 2):
@@ -46,14 +46,12 @@ CASE = Case(
     kind=REFILLED_BUFFER,
     symptom="Found by review: a step may run with the inputs of the step after it.",
     mechanism=(
-        "The runner owns pinned input buffers and refills them for each step. Under asynchronous "
-        "scheduling nothing waits for the uploads of the step before."
+        "The runner owns pinned input buffers and refills them for each step. Under "
+        "asynchronous scheduling nothing waits for the uploads of the step before."
     ),
-    repair=(
-        "An event is recorded after the uploads. The runner waits for it before it refills the "
-        "buffers."
-    ),
+    repair="An event is recorded after the uploads, and waited for before the next refill.",
     broken=broken,
     fixed=fixed,
     culprit="host[0] = step",
+    wrong=[20, 20],
 )

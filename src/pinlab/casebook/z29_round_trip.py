@@ -1,4 +1,4 @@
-"""Z29: a tensor brought back with `non_blocking` is read before its bytes have arrived."""
+"""Z29: a tensor brought back with `non_blocking` is read before its bytes arrive."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from pinlab.casebook.case import Case
+from pinlab.casebook.case import NEVER_WRITTEN, Case
 from pinlab.casebook.kinds import READ_TOO_EARLY
 
 
@@ -31,13 +31,14 @@ CASE = Case(
     title="A non-blocking round trip read before it is over",
     public_id="pytorch/pytorch#127612",
     kind=READ_TOO_EARLY,
-    symptom=("After a round trip the norm of the difference is large; not on every machine."),
+    symptom="After a round trip the norm of the difference is large; not on every machine.",
     mechanism=(
-        "A non-blocking download to the CPU lands in new pinned memory and returns at once. "
-        "The host reads whatever stood there before."
+        "A non-blocking download to the CPU lands in new pinned memory and returns at once. The "
+        "host reads whatever stood there before."
     ),
     repair="None in the code: synchronise before reading. The documentation got better over time.",
     broken=broken,
     fixed=fixed,
     culprit="observed = back.tolist()",
+    wrong=[NEVER_WRITTEN] * 3,
 )
