@@ -48,7 +48,7 @@ _ALL = (
         "M3",
         "When an asynchronous call has returned, it has taken my bytes.",
         "It has only been queued. A copy from pinned memory reads the bytes when the stream gets "
-        "there.",
+        "there, and a copy into pinned memory fills them then.",
         "lesson 03, the held stream",
     ),
     Belief(
@@ -70,7 +70,8 @@ _ALL = (
         "Pinning memory only makes copies faster.",
         "It also changes when a non_blocking copy reads or writes the host's bytes, so it can make "
         "a correct line wrong.",
-        "lesson 03, the line that pinning broke",
+        "lesson 02, who can read behind the interpreter's back; lesson 03, the line that pinning "
+        "broke",
     ),
     Belief(
         "M7",
