@@ -2,7 +2,8 @@
 
 Reading order: ``request``, ``input_batch`` (the rows), ``metadata`` and ``pooling`` (what reads
 them), ``scheduler``, ``output`` and ``engine`` (when), ``variants`` (the bug and its repairs),
-``scenarios`` (small programs for the explorer), ``rerank`` (real text).
+``scenarios`` (small programs for the explorer), ``rerank`` (real text); ``snapshot``, ``in_flight``
+and ``double_buffer`` (types that leave no room for the bug).
 
 >>> from pinlab import sim
 >>> sim.install()
@@ -15,7 +16,9 @@ tensor([3], dtype=torch.int32)
 
 from __future__ import annotations
 
+from pinlab.serving.double_buffer import DoubleBuffer
 from pinlab.serving.engine import Engine
+from pinlab.serving.in_flight import InFlightBuffer, InFlightError
 from pinlab.serving.input_batch import InputBatch
 from pinlab.serving.metadata import PoolingCursor, PoolingMetadata
 from pinlab.serving.model import LookupModel, reflection
@@ -28,6 +31,7 @@ from pinlab.serving.rerank import RerankResult, RerankRun, run_rerank
 from pinlab.serving.rerank_data import RerankData, load_rerank_data, offline_scores
 from pinlab.serving.scenarios import SCENARIOS, Scenario
 from pinlab.serving.scheduler import Scheduler, SchedulerOutput
+from pinlab.serving.snapshot import Snapshot, SnapshotMetadata
 from pinlab.serving.variants import VARIANTS, AliasingBatch, Variant, difference
 
 __all__ = [
@@ -37,7 +41,10 @@ __all__ = [
     "AsyncPoolingOutput",
     "CLSPool",
     "CachedRequestState",
+    "DoubleBuffer",
     "Engine",
+    "InFlightBuffer",
+    "InFlightError",
     "InputBatch",
     "LastPool",
     "LookupModel",
@@ -51,6 +58,8 @@ __all__ = [
     "Scenario",
     "Scheduler",
     "SchedulerOutput",
+    "Snapshot",
+    "SnapshotMetadata",
     "Variant",
     "difference",
     "load_rerank_data",
