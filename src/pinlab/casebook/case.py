@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -43,6 +43,7 @@ class Case:
         culprit: the statement of `broken` that does the damage; "" for a control.
         wrong: what `broken` observes when it goes wrong; None for a control.
         platform: the rules that the programs need.
+        unseen: why a tool cannot see this case although it sees others of its kind, by tool.
 
     Raises:
         ValueError: naming the field that is wrong.
@@ -65,6 +66,7 @@ class Case:
     culprit: str = ""
     wrong: Any = None
     platform: sim.Platform = CUDA
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):

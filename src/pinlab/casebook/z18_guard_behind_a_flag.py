@@ -13,7 +13,7 @@ from pinlab.casebook.kinds import REFILLED_BUFFER
 def broken(device: torch.device) -> tuple[Any, Any]:
     gpu = torch.get_device_module(device)
 
-    def run(async_scheduling: bool, pipeline_stages: int) -> list[int]:
+    def run(async_scheduling: bool, pipeline_stages: int) -> list[Any]:
         uploaded = gpu.Event() if async_scheduling else None
 
         host = torch.tensor([0], pin_memory=True)
@@ -38,7 +38,7 @@ def broken(device: torch.device) -> tuple[Any, Any]:
 def fixed(device: torch.device) -> tuple[Any, Any]:
     gpu = torch.get_device_module(device)
 
-    def run(async_scheduling: bool, pipeline_stages: int) -> list[int]:
+    def run(async_scheduling: bool, pipeline_stages: int) -> list[Any]:
         batches_in_flight = max(2 if async_scheduling else 1, pipeline_stages)
         uploaded = gpu.Event() if batches_in_flight > 1 else None
 

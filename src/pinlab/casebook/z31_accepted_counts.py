@@ -46,4 +46,10 @@ CASE = Case(
     fixed=fixed,
     culprit="observed = counts.tolist()",
     wrong=[0, 0],
+    unseen={
+        "hazards": (
+            "numpy reads through an array that was made before the download was queued, and leaves "
+            "no trace."
+        ),
+    },
 )
