@@ -16,9 +16,11 @@ from __future__ import annotations
 from pinlab.sim.backend import install
 from pinlab.sim.control import fill, installed, link, mode, pending, step
 from pinlab.sim.errors import (
+    CaptureError,
     DeviceMismatchError,
     ForkedProcessError,
     HeldStreamError,
+    IllegalAddressError,
     QueuedOperationError,
     SimError,
 )
@@ -31,13 +33,17 @@ from pinlab.sim.platform import Platform, platform
 from pinlab.sim.recorder import HostEvent, Recording, record
 from pinlab.sim.streams import Event, Stream
 from pinlab.sim.tensor import SimTensor
+from pinlab.sim.uva import uva_view
+from pinlab.sim.zero_copy import kernel
 
 __all__ = [
+    "CaptureError",
     "DeviceMismatchError",
     "Event",
     "ForkedProcessError",
     "HeldStreamError",
     "HostEvent",
+    "IllegalAddressError",
     "Link",
     "Operation",
     "Place",
@@ -51,6 +57,7 @@ __all__ = [
     "hold",
     "install",
     "installed",
+    "kernel",
     "link",
     "mode",
     "pending",
@@ -58,4 +65,5 @@ __all__ = [
     "record",
     "reset",
     "step",
+    "uva_view",
 ]

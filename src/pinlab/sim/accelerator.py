@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from pinlab.sim.errors import ForkedProcessError, QueuedOperationError, SimError
@@ -52,6 +52,7 @@ class Accelerator:
         self.waiting: set[threading.Thread] = set()  # host threads in a wait
         self.stopping = threading.Event()  # the interpreter goes down
         self.forked = False  # this is a child process; the device is the parent's
+        self.mapped: Callable[[Operation], None] | None = None  # set once host memory is mapped
         self.default = self.new_stream(0)
 
     def new_stream(self, priority: int) -> StreamQueue:
@@ -79,6 +80,8 @@ class Accelerator:
         if frame is not None:
             operation.frame_code, operation.frame_line = frame.f_code, frame.f_lineno
         stream = operation.stream
+        if self.mapped is not None:
+            self.mapped(operation)
         with self.lock:
             if not stream.listed:  # made before a reset
                 self._list_again(stream)

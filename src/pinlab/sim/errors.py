@@ -32,3 +32,15 @@ class ForkedProcessError(SimError):
 
 class DeviceMismatchError(SimError):
     """An operation got tensors of two devices."""
+
+
+class IllegalAddressError(SimError):
+    """A kernel or a raw copy was given memory that the device cannot reach.
+
+    CUDA says "an illegal memory access was encountered", and only at some later wait; here the call
+    itself says which argument it was.
+    """
+
+
+class CaptureError(SimError):
+    """Something that cannot be done while a stream is being captured, or with a captured event."""

@@ -20,6 +20,14 @@ class Kind(StrEnum):
     BLOCK_REUSED = "device block reused"
 
 
+_COPIES = frozenset({"upload", "download", "raw upload", "raw download"})
+_IN_PLACE = {
+    Kind.SOURCE_WRITTEN: ("an upload's source", "memory that a kernel reads"),
+    Kind.DESTINATION_WRITTEN: ("a download's destination", "memory that a kernel fills"),
+    Kind.DESTINATION_READ: ("a download's destination", "memory that a kernel fills"),
+}
+
+
 @dataclass(frozen=True)
 class Buffer:
     """The memory concerned.
@@ -77,12 +85,20 @@ class Hazard:
     after: bytes = b""
     certain: bool = True
 
+    @property
+    def what(self) -> str:
+        """The kind in words; where a kernel uses host memory in place there is no upload."""
+        words = str(self.kind)
+        if self.operation in _COPIES or self.kind not in _IN_PLACE:
+            return words
+        return words.replace(*_IN_PLACE[self.kind])
+
     def __str__(self) -> str:
         verb = "by" if self.kind in (Kind.UNORDERED, Kind.BLOCK_REUSED) else "at"
         made = f", allocated at {self.allocated_at}" if self.allocated_at else ""
         probable = "" if self.certain else "probable: "
         lines = [
-            f"{probable}{self.kind}: {self.buffer}{made}",
+            f"{probable}{self.what}: {self.buffer}{made}",
             f"  {self.operation} queued at {_told(self.queued_at)}",
             f"  {verb} {_told(self.written_at)}",
         ]

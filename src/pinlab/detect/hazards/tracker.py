@@ -14,7 +14,7 @@ import torch
 from pinlab.detect.hazards.hazard import Between, Findings, Hazard, Kind
 from pinlab.detect.hazards.names import allocated_at, buffer_of
 from pinlab.detect.hazards.order import Order
-from pinlab.detect.hazards.work import Flight, Work
+from pinlab.detect.hazards.work import Flight, Part, Work
 from pinlab.sim import Place
 from pinlab.sim.accelerator import Accelerator, Target
 from pinlab.sim.blocks import Block
@@ -78,48 +78,57 @@ class Tracker:
         if self.flights:
             skip = but_not + running_writes(self.device)
             for flight in self.flights:
-                for before, after in flight.news(skip):
-                    self._host(flight, flight.write_kind, where, before, after)
+                for part, before, after in flight.news(skip):
+                    self._host(flight, part, part.write_kind, where, before, after)
         if not self.exact:
             self.place = now
 
     def wrote(self, runs: Runs, at: Place) -> None:
         """The host wrote these bytes through torch, on this line; equal bytes count too."""
         for flight in self.flights:
-            if overlap(flight.runs, runs):
-                changes = flight.news(()) or [(b"", b"")]
-                self._host(flight, flight.write_kind, at, *changes[0])
+            touched = flight.overlapping(runs)
+            changes = flight.news(()) if touched else []
+            changed = [part for part, _, _ in changes]
+            changes += [(part, b"", b"") for part in touched if part not in changed]
+            for part, before, after in changes:
+                self._host(flight, part, part.write_kind, at, before, after)
 
     def read(self, runs: Runs, at: Place) -> None:
         """The host reads these bytes, on this line."""
         for flight in self.flights:
-            if overlap(flight.written, runs):
-                self._host(flight, Kind.DESTINATION_READ, at)
+            for part in flight.overlapping(overlap(flight.written, runs)):
+                if part.write_kind is Kind.DESTINATION_WRITTEN:
+                    self._host(flight, part, Kind.DESTINATION_READ, at)
 
     def _host(
         self,
         flight: Flight,
+        part: Part,
         kind: Kind,
         where: Place | Between,
         before: bytes = b"",
         after: bytes = b"",
     ) -> None:
-        self._report(kind, flight.operation, flight.tensor, where, before, after)
+        self._report(kind, flight.operation, part.tensor, where, before, after)
 
     # -- lifetimes --------------------------------------------------------------------------------
 
     def dropped(self, block: PinnedBlock) -> None:
         """The last tensor of a pinned block is gone."""
-        for flight in self.flights:
-            if flight.block is block and not flight.operation.tracked:
-                self._host(flight, Kind.FREED, caller_place())
+        self._gone(block, Kind.FREED)
 
     def taken(self, block: PinnedBlock) -> None:
         """A pinned block is handed out again: no flight over it counts any more."""
+        self._gone(block, Kind.REUSED)
         for flight in self.flights:
-            if flight.block is block and not flight.operation.tracked:
-                self._host(flight, Kind.REUSED, caller_place())
-        self.flights = [flight for flight in self.flights if flight.block is not block]
+            flight.parts = [part for part in flight.parts if part.block is not block]
+        self.flights = [flight for flight in self.flights if flight.parts]
+
+    def _gone(self, block: PinnedBlock, kind: Kind) -> None:
+        for flight in self.flights:
+            for part in flight.over(block):
+                if not flight.operation.tracked:
+                    self._host(flight, part, kind, caller_place())
 
     def recycled(self, block: Block) -> None:
         """A device block is handed out again: note who may still use it."""

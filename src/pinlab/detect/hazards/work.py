@@ -8,6 +8,7 @@ from pinlab.detect.hazards.hazard import Kind
 from pinlab.sim.blocks import Block
 from pinlab.sim.extent import Run, Runs, merged, overlap, read, runs_of
 from pinlab.sim.operation import Operation
+from pinlab.sim.pinned import PinnedBlock
 from pinlab.sim.state import host_memory
 from pinlab.sim.watch import Watched
 
@@ -41,34 +42,52 @@ class Work:
         return any(overlap(runs, span) for _, runs in (*self.reads, *self.writes))
 
 
+class Part:
+    """Host memory that a pending operation will read, or will write."""
+
+    __slots__ = ("block", "tensor", "watched", "write_kind")
+
+    def __init__(self, tensor: torch.Tensor, write_kind: Kind) -> None:
+        self.tensor = tensor
+        self.watched = Watched("", tensor)
+        self.block = host_memory.find(tensor.data_ptr())
+        self.write_kind = write_kind  # what a write of the host's into it is
+
+
 class Flight:
     """A copy or kernel that uses host memory late, until a wait has covered it."""
 
     def __init__(self, operation: Operation) -> None:
         self.operation = operation
-        tensors = (*operation.host_reads, *operation.host_writes)
-        self.tensor = tensors[0]
-        self.watched = [Watched("", tensor) for tensor in tensors]
-        self.runs: Runs = merged(run for watched in self.watched for run in watched.runs)
-        self.written: Runs = merged(run for t in operation.host_writes for run in runs_of(t))
-        self.block = host_memory.find(self.tensor.data_ptr())
-        self.write_kind = Kind.SOURCE_WRITTEN if operation.host_reads else Kind.DESTINATION_WRITTEN
+        written = [Part(tensor, Kind.DESTINATION_WRITTEN) for tensor in operation.host_writes]
+        runs = [part.watched.runs for part in written]
+        read = [Part(tensor, Kind.SOURCE_WRITTEN) for tensor in operation.host_reads]
+        self.parts = [part for part in read if part.watched.runs not in runs] + written
+        self.written: Runs = merged(run for part in written for run in part.watched.runs)
 
-    def news(self, but_not: Runs) -> list[tuple[bytes, bytes]]:
-        """Bytes before and after, for each buffer that the host changed since the last look."""
+    def overlapping(self, runs: Runs) -> list[Part]:
+        """The parts of which `runs` holds any byte."""
+        return [part for part in self.parts if overlap(part.watched.runs, runs)]
+
+    def over(self, block: PinnedBlock) -> list[Part]:
+        """The parts that lie in a pinned block."""
+        return [part for part in self.parts if part.block is block]
+
+    def news(self, but_not: Runs) -> list[tuple[Part, bytes, bytes]]:
+        """Parts that the host changed since the last look, with the bytes before and after."""
         found = []
-        for watched in self.watched:
-            old = list(watched.last)
-            fresh = watched.news(but_not)
+        for part in self.parts:
+            old = list(part.watched.last)
+            fresh = part.watched.news(but_not)
             if fresh:
-                before = b"".join(_cut(watched.runs, old, run) for run in fresh)
-                found.append((before, b"".join(read(fresh))))
+                before = b"".join(_cut(part.watched.runs, old, run) for run in fresh)
+                found.append((part, before, b"".join(read(fresh))))
         return found
 
     def refresh(self, runs: Runs) -> None:
         """The device wrote these bytes."""
-        for watched in self.watched:
-            watched.refresh(runs)
+        for part in self.parts:
+            part.watched.refresh(runs)
 
 
 def _cut(runs: Runs, content: list[bytes], wanted: Run) -> bytes:
