@@ -433,23 +433,45 @@ def test_a_device_block_that_is_recycled_under_another_stream() -> None:
         gpu.synchronize()
         return landing.tolist(), again.tolist()
 
-    fill = -3617008641903833651  # 0xCD in each byte: the fill of recycled blocks
-    racy(lambda: program(record=False), ([5], [6]), ([6], [6]), ([fill], [6]))
+    racy(lambda: program(record=False), ([5], [6]), ([6], [6]))
     racy(lambda: program(record=True), ([5], [6]))
 
 
-def test_a_recycled_device_block_that_is_filled_at_once() -> None:
-    def program() -> Any:
+def test_a_recycled_device_block_that_nobody_writes() -> None:
+    def program(reads: bool) -> Any:
         side, landing = gpu.Stream(), pinned(0)
         there = on_device(5)
         with gpu.stream(side):
             landing.copy_(there, non_blocking=True)
         del there
-        torch.empty(1, dtype=torch.int64, device="sim")
+        again = torch.empty(1, dtype=torch.int64, device="sim")
         gpu.synchronize()
-        return landing.tolist() == [5]
+        return landing.tolist(), again.tolist() if reads else None
 
-    racy(program, True, False)
+    fill = -3617008641903833651  # 0xCD in each byte, once nobody uses the block
+    assert explore(lambda: program(reads=False), expect=([5], None)).correct
+    racy(lambda: program(reads=True), ([5], [5]), ([5], [fill]))
+
+
+def test_a_recycled_device_block_that_is_ordered_before_its_next_write() -> None:
+    def program(ordered: bool) -> Any:
+        side, main, source = gpu.Stream(), gpu.current_stream(), pinned(7)
+        with gpu.stream(side):
+            there = on_device(5)
+        main.wait_stream(side)
+        result = there + 0
+        del there
+        with gpu.stream(side):
+            again = torch.empty(1, dtype=torch.int64, device="sim")
+        if ordered:
+            side.wait_stream(main)
+        with gpu.stream(side):
+            again.copy_(source, non_blocking=True)
+        gpu.synchronize()
+        return result.tolist(), again.tolist()
+
+    assert explore(lambda: program(ordered=True), expect=([5], [7])).correct
+    racy(lambda: program(ordered=False), ([5], [7]), ([7], [7]))
 
 
 def test_a_recycled_device_block_that_gets_a_result_of_unknown_size() -> None:

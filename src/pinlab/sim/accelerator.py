@@ -16,7 +16,7 @@ from pinlab.sim.link import Link
 from pinlab.sim.obstacle import check_hold, hold_before
 from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.place import caller_frame
-from pinlab.sim.queue import HoldMark, StreamQueue, Ticket, do_fills
+from pinlab.sim.queue import HoldMark, StreamQueue, Ticket, do_fills, used_by_others
 from pinlab.sim.quiet import quiet
 
 if TYPE_CHECKING:
@@ -111,10 +111,14 @@ class Accelerator:
         """Fill a recycled block of `stream`, once it is past number `freed`, its last use.
 
         That is now, or together with the next entry of the stream. Not later: another stream may
-        write the block as soon as it is ordered after this one.
+        write the block as soon as it is ordered after this one. While another stream has still to
+        use what stood there, the old bytes stay, as on a real device: the fill is no work of the
+        program's, and must not do damage that the program does not do.
         """
         with self.lock:
             self.mode.filling(self, stream, fill, freed)
+            if used_by_others(stream, fill[0], self.streams):
+                return
             if stream.completed >= freed or not stream.pending:
                 do_fills([fill])
             else:

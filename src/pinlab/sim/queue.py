@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
+
+import torch
 
 from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.place import Place
@@ -140,6 +143,18 @@ def do_fills(fills: list[Fill]) -> None:
     with quiet():
         for block, byte in fills:
             block.fill_(byte)
+
+
+def used_by_others(owner: StreamQueue, block: torch.Tensor, streams: Iterable[StreamQueue]) -> bool:
+    """Whether work pending on a stream other than `owner` touches a block of device memory."""
+    address = block.untyped_storage().data_ptr()
+    return any(
+        tensor.untyped_storage().data_ptr() == address
+        for stream in streams
+        if stream is not owner
+        for entry in stream.pending
+        for tensor in (*entry.device_reads, *entry.device_writes)
+    )
 
 
 def _is_open(mark: Operation) -> bool:
