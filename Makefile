@@ -60,7 +60,7 @@ notebooks: $(TSTAMP)  ## run every lesson again and write it back (NOTEBOOKS_ARG
 soak: $(TSTAMP)  ## the long repetitions
 	$(PY) -m pytest -m soak --timeout 1800 $(TESTS)
 
-browser: $(TSTAMP)  ## the game in a real JupyterLab; needs Chromium
+browser: $(TSTAMP)  ## the game and every lesson in a real JupyterLab; needs Chromium
 	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[browser]'
 	$(PY) -m pytest -m browser --timeout 300 $(TESTS)
 

@@ -17,12 +17,18 @@ PATIENCE = 60_000  # milliseconds
 
 
 def copy_lesson(lesson: Path, folder: Path) -> Path:
-    """A copy without outputs: what is found in it afterwards, this run has made."""
+    """A copy without outputs: what is found in it afterwards, this run has made.
+
+    Each copy has a name of its own: JupyterLab keeps a kernel for each path, and a kernel that has
+    run before would count on.
+    """
     made = nbformat.read(lesson, as_version=4)
     for cell in code_cells(made):
         cell.outputs, cell.execution_count = [], None
-    nbformat.write(made, folder / lesson.name)
-    return folder / lesson.name
+    number = len(list(folder.glob(f"{lesson.stem}*")))
+    copy = folder / f"{lesson.stem}_{number}.ipynb"
+    nbformat.write(made, copy)
+    return copy
 
 
 def show_every_cell(folder: Path) -> None:
