@@ -30,7 +30,9 @@ from pinlab.sim.link import Link
 from pinlab.sim.operation import Operation
 from pinlab.sim.place import Place
 from pinlab.sim.platform import Platform, platform
+from pinlab.sim.raw_copy import memcpy_async
 from pinlab.sim.recorder import HostEvent, Recording, record
+from pinlab.sim.registered import Registration, host_register, host_unregister
 from pinlab.sim.streams import Event, Stream
 from pinlab.sim.tensor import SimTensor
 from pinlab.sim.uva import uva_view
@@ -50,15 +52,19 @@ __all__ = [
     "Platform",
     "QueuedOperationError",
     "Recording",
+    "Registration",
     "SimError",
     "SimTensor",
     "Stream",
     "fill",
     "hold",
+    "host_register",
+    "host_unregister",
     "install",
     "installed",
     "kernel",
     "link",
+    "memcpy_async",
     "mode",
     "pending",
     "platform",

@@ -150,6 +150,16 @@ class DeviceAllocator:
             self._collect()
             return self.in_use
 
+    def find(self, address: int) -> Block | None:
+        """The block that holds an address, whether a tensor has it or not."""
+        with self.lock:
+            free = (block for blocks in self.free.values() for block in blocks)
+            guarded = (block for block, _ in self.guarded)
+            for block in (*self.live, *free, *guarded):
+                if 0 <= address - block.memory.data_ptr() < block.size:
+                    return block
+        return None
+
     def alive(self) -> list[Block]:
         """The blocks that live tensors hold, those from before a reset as well."""
         with self.lock:

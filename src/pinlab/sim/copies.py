@@ -20,7 +20,7 @@ from pinlab.sim.state import accelerator, host_memory
 from pinlab.sim.streams import current_queue
 from pinlab.sim.tensor import SimTensor
 
-__all__ = ["download", "mismatch", "to_cpu", "upload"]
+__all__ = ["download", "mismatch", "to_cpu", "transfer", "upload"]
 
 
 def upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> SimTensor:
@@ -55,7 +55,7 @@ def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> 
     else:
         bytes_read_late = source
     staged = not pinned and non_blocking and rules.stage_pageable_uploads
-    operation = _transfer("upload", target._inner, bytes_read_late)
+    operation = transfer("upload", target._inner, bytes_read_late)
     operation.device_writes = (target._inner,)
     operation.host_reads = () if staged else (bytes_read_late,)
     operation.waited = not non_blocking
@@ -90,7 +90,7 @@ def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -
     device, stream = accelerator(), current_queue()
     pinned = host_memory.is_pinned(target)
     landing = host_memory.device_view(target) if pinned else target
-    operation = _transfer("download", landing, source._inner)
+    operation = transfer("download", landing, source._inner)
     operation.device_reads = (source._inner,)
     operation.host_writes = (landing,)
     blocks = not pinned and current_platform().pageable_downloads_block
@@ -144,7 +144,8 @@ def _is_dense(tensor: torch.Tensor) -> bool:
     return True
 
 
-def _transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
+def transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
+    """The operation, on the current stream, that moves one dense run of items to another."""
     nbytes = source.numel() * source.element_size()
     work = _mover(target, source)
     operation = Operation(name, name, current_queue(), work)

@@ -25,14 +25,15 @@ class Pages:
         else:
             self.mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
-        self.locked = _lock(self.address, size)
+        self.locked = lock_pages(self.address, size)
 
     def exporter(self) -> ctypes.Array[ctypes.c_uint8]:
         """A fresh buffer object over all the bytes; weak references can watch for its end."""
         return (ctypes.c_uint8 * self.size).from_buffer(self.mapping)
 
 
-def _lock(address: int, size: int) -> bool:
+def lock_pages(address: int, size: int) -> bool:
+    """Keep the pages of some bytes in memory; whether the operating system agreed."""
     try:
         if sys.platform == "win32":
             return bool(ctypes.windll.kernel32.VirtualLock(ctypes.c_void_p(address), size))
@@ -40,3 +41,15 @@ def _lock(address: int, size: int) -> bool:
         return bool(libc.mlock(ctypes.c_void_p(address), ctypes.c_size_t(size)) == 0)
     except (OSError, AttributeError):
         return False
+
+
+def unlock_pages(address: int, size: int) -> None:
+    """Undo `lock_pages`; it does not count how often a page was locked."""
+    try:
+        if sys.platform == "win32":
+            ctypes.windll.kernel32.VirtualUnlock(ctypes.c_void_p(address), size)
+        else:
+            libc = ctypes.CDLL(None, use_errno=True)
+            libc.munlock(ctypes.c_void_p(address), ctypes.c_size_t(size))
+    except (OSError, AttributeError):
+        pass  # then they stay locked

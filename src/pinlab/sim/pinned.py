@@ -30,6 +30,7 @@ class PinnedBlock:
     """
 
     __slots__ = ("memory", "pages", "place", "users")
+    managed = True  # by the caching allocator; memory that the user registered is not
 
     def __init__(self, size: int) -> None:
         self.pages = Pages(size)
@@ -56,6 +57,7 @@ class PinnedAllocator:
         self.known: tuple[list[int], list[PinnedBlock]] = ([], [])  # by address, for `find`
         self.fill: int | None = 0xCD
         self.forked = False
+        self.new_block: Callable[[int], PinnedBlock] = PinnedBlock  # how to get one of a size
         self.looking: Callable[[], None] = lambda: None  # called when recycling depends on progress
         self.taken: Callable[[PinnedBlock], None] = lambda block: (
             None
@@ -94,14 +96,21 @@ class PinnedAllocator:
             if blocks:
                 self.taken(blocks[-1])
                 return blocks.pop()
-            block = PinnedBlock(size)
-            addresses, known = self.known
-            at = bisect.bisect(addresses, block.pages.address)
-            self.known = (  # replaced whole: `find` reads it without the lock
-                [*addresses[:at], block.pages.address, *addresses[at:]],
-                [*known[:at], block, *known[at:]],
-            )
+            block = self.new_block(size)
+            self.know(block)
             return block
+
+    def know(self, block: PinnedBlock) -> None:
+        """From now on its pages are pinned memory."""
+        self._replace([*self.known[1], block])
+
+    def forget(self, block: PinnedBlock) -> None:
+        """They are no longer."""
+        self._replace([other for other in self.known[1] if other is not block])
+
+    def _replace(self, blocks: list[PinnedBlock]) -> None:
+        known = sorted(blocks, key=lambda block: block.pages.address)
+        self.known = ([block.pages.address for block in known], known)  # whole: `find` has no lock
 
     def _give_back(self, block: PinnedBlock) -> None:
         """The last tensor is gone. A finalizer: on any thread, at any time, without the lock."""
@@ -150,7 +159,10 @@ class PinnedAllocator:
         """
         if not self.known[0] or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
             return False
-        return self.find(tensor.untyped_storage().data_ptr()) is not None
+        if self.find(tensor.untyped_storage().data_ptr()) is not None:
+            return True
+        block = self.find(tensor.data_ptr())  # a part of a storage may have been registered
+        return block is not None and not block.managed
 
     def tracked_block(self, tensor: torch.Tensor) -> PinnedBlock | None:
         """The block that this platform's allocator recognises as the tensor's, if any."""
@@ -160,17 +172,23 @@ class PinnedAllocator:
         by_storage = rules.track_by == "storage"
         address = tensor.untyped_storage().data_ptr() if by_storage else tensor.data_ptr()
         block = self.find(address)
-        return block if block is not None and block.pages.address == address else None
+        if block is None or not block.managed or block.pages.address != address:
+            return None
+        return block
 
     def device_view(self, tensor: torch.Tensor) -> torch.Tensor:
         """The same bytes as the device sees them: a tensor that does not keep the block in use."""
         block = self.find(tensor.data_ptr())
         if block is None or tensor.numel() == 0:
             return tensor
-        offset, odd = divmod(tensor.data_ptr() - block.pages.address, tensor.dtype.itemsize)
+        item = tensor.dtype.itemsize
+        base = block.pages.address - block.memory.storage_offset()  # `memory` may be mapped twice
+        offset, odd = divmod(tensor.data_ptr() - base, item)
         if odd:
             return tensor  # not aligned to its own items: no such view exists
-        view = block.memory.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), offset)
+        rest = block.memory.numel() % item  # of registered memory
+        memory = block.memory[:-rest] if rest else block.memory
+        view = memory.view(tensor.dtype).as_strided(tensor.shape, tensor.stride(), offset)
         if tensor.is_conj():
             torch._C._set_conj(view, True)
         if tensor.is_neg():
