@@ -39,7 +39,7 @@ def _own_names(text: str) -> set[str]:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    known = {"data", "value", "stream", "lib", "work", "pin_memory", "device", "T", "size"}
+    known = {"data", "grad", "value", "stream", "lib", "work", "pin_memory", "device", "T", "size"}
     called = {
         node.func.attr
         for node in ast.walk(tree)

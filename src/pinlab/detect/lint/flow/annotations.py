@@ -99,10 +99,10 @@ class Annotations(Escapes):
         if not state.contents(obj.site) and len(self.frames) < 3:
             self.silent += 1
             try:
-                fresh, pending = state.fresh, dict(state.pending)
+                fresh, made, pending = state.fresh, state.made, dict(state.pending)
                 self.construct(obj, cls.info, [], {}, state, node)
                 self._settle_instance(obj, path, state)
-                state.fresh, state.pending = fresh, pending
+                state.fresh, state.made, state.pending = fresh, made, pending
             finally:
                 self.silent -= 1
         return one(obj)

@@ -56,7 +56,8 @@ class Array:
     """A tensor, an array or a memoryview over a buffer.
 
     `cut` is None for the buffer's own object, else the expression that made the view. `slot`
-    tells elements of a list of buffers apart. `ndim` is None where unknown.
+    tells elements of a list of buffers apart. `ndim` is None where unknown. `new`: not an
+    attribute's value from before, but made by the code under way.
     """
 
     buffer: Buffer
@@ -66,6 +67,7 @@ class Array:
     cut: Cut | None = None
     ndim: int | None = None
     sure: bool = True
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

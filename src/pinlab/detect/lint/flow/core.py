@@ -173,4 +173,5 @@ class Core:
             state.drop_pending(stale)
         buffer.stream = state.stream
         state.fresh |= {buffer}
-        return Array(buffer, face, ndim=ndim)
+        state.made |= {buffer}
+        return Array(buffer, face, ndim=ndim, new=True)

@@ -10,6 +10,8 @@ from pinlab.detect.lint.flow.library import Library
 from pinlab.detect.lint.flow.occurrences import Escape
 from pinlab.detect.lint.flow.state import State
 
+# `x.grad = view` and `x.data = view` give a tensor its memory: sharing is what they are for.
+MEMORY_OF_A_TENSOR = (".grad`", ".data`")
 # A container's own protocol: handing out parts is what it is for.
 PROTOCOL = frozenset("__getitem__ __iter__ __array__ __dlpack__ __next__ __enter__".split())
 
@@ -45,7 +47,9 @@ class Escapes(Library):
                     guarded=guarded,
                     lent=lent or landing,
                     own=own,
-                    doubtful=not array.sure or (on_device and array in direct),
+                    doubtful=not array.sure
+                    or (on_device and array in direct)
+                    or how.endswith(MEMORY_OF_A_TENSOR),
                 )
             )
 
@@ -56,7 +60,8 @@ class Escapes(Library):
 
     def _matters(self, array: Array, state: State) -> bool:
         buffer: Buffer = array.buffer
-        return buffer.persistent and buffer not in state.fresh and array.face != "address"
+        fresh = buffer in state.fresh or (array.new and buffer in state.made)
+        return buffer.persistent and not fresh and array.face != "address"
 
     def _far(self, array: Array) -> bool:
         """True if the view was made in another file: the call is the line to show."""

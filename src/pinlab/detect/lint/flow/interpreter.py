@@ -125,7 +125,7 @@ class Interpreter(Learning):
 
     def _keep_persistent(self, state: State) -> None:
         state.pending = {k: p for k, p in state.pending.items() if p.buffer.persistent}
-        state.fresh, state.kept = frozenset(), frozenset()
+        state.age()
         state.moves = {}
 
     def _follow_each_other(self, entries: list[Entry]) -> None:
@@ -144,7 +144,8 @@ class Interpreter(Learning):
             if begin is None:
                 continue
             begin.pending = left
-            begin.fresh, begin.kept, begin.moves = frozenset(), frozenset(), {}
+            begin.age()
+            begin.moves = {}
             foreign = second.func.module is not self.module
             self.silent += foreign
             self.enter_at(second.func, begin)

@@ -30,6 +30,8 @@ def join(base: State, states: Iterable[State]) -> State:
         _merge_versions(result, other)
         if result.fresh is not other.fresh:
             result.fresh &= other.fresh
+        if result.made is not other.made:
+            result.made |= other.made
         if result.kept is not other.kept:
             result.kept |= other.kept
         if result.moves is not other.moves:

@@ -40,7 +40,7 @@ class Learning(Statements):
 
     def fresh_start(self, state: State) -> State:
         state.pending, state.events, state.moves = {}, {}, {}
-        state.fresh, state.kept = frozenset(), frozenset()
+        state.age()
         state.stream, state.alive = "main", True
         state.envs = [Env()]
         return state
@@ -107,6 +107,7 @@ class Learning(Statements):
     def _outside(self, atom: Atom, name: str, queue: list[tuple[str, str]]) -> Atom:
         if isinstance(atom, Array):
             atom.buffer.persistent = True
+            atom = replace(atom, new=False)
             if atom.cut is None and "." not in atom.buffer.name:
                 atom.buffer.name = name.replace("*", "[…]")
         elif isinstance(atom, Obj):
@@ -164,7 +165,7 @@ class Learning(Statements):
             self.invoke(func, [], {}, later, func.node)
             if later.pending:
                 self.carry(later, f"when `{name_of(func)}()` runs again")
-                later.fresh = frozenset()
+                later.age()
                 self.invoke(func, [], {}, later, func.node)
 
 

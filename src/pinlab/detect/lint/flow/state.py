@@ -92,6 +92,7 @@ class State:
         "fresh",
         "heap",
         "kept",
+        "made",
         "moves",
         "pending",
         "stream",
@@ -103,7 +104,9 @@ class State:
         self.pending: dict[str, Pending] = {}
         self.events: dict[str, frozenset[str]] = {}
         self.attr_versions: dict[str, int] = {}
+        # Made since the walk began: on every path that leads here, and on some path.
         self.fresh: frozenset[Buffer] = frozenset()
+        self.made: frozenset[Buffer] = frozenset()
         self.kept: frozenset[Buffer] = frozenset()
         self.moves: dict[str, RowMove] = {}
         self.stream = "main"
@@ -127,7 +130,7 @@ class State:
         self._owned = other._owned = False
         other.pending, other.events, other.moves = self.pending, self.events, self.moves
         other.attr_versions = self.attr_versions
-        other.fresh, other.kept = self.fresh, self.kept
+        other.fresh, other.made, other.kept = self.fresh, self.made, self.kept
         other.stream, other.alive = self.stream, self.alive
         return other
 
@@ -135,6 +138,10 @@ class State:
         """Take over everything of `other`, which is not used afterwards."""
         for slot in self.__slots__:
             setattr(self, slot, getattr(other, slot))
+
+    def age(self) -> None:
+        """A new call begins: nothing in sight was made by it."""
+        self.fresh = self.made = self.kept = frozenset()
 
     def load(self, site: str, key: str) -> Values:
         held = self.heap.get(site)
