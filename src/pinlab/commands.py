@@ -28,6 +28,8 @@ class Command:
 
 COMMANDS = {
     "lint": Command("pinlab.detect.lint.command", "read source for races on pinned memory"),
+    "run": Command("pinlab.detect.run_command", "run a script on the simulated device"),
+    "fence": Command("pinlab.detect.fence.command", "run it with its pinned pages protected"),
 }
 
 

@@ -1,4 +1,7 @@
-"""A fixture for ordinary test suites: ``assert explore_schedules(program, expect=…).correct``.
+"""Fixtures for ordinary test suites: `explore_schedules` and `no_hazards`.
+
+``assert explore_schedules(program, expect=…).correct`` runs a program under every schedule that can
+matter. A test that asks for ``no_hazards`` fails if the host touches what a pending copy uses.
 
 pytest loads this file in every run where pinlab is installed, so it imports nothing heavy.
 """
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pinlab.detect.hazards import Findings
     from pinlab.schedules import Report
 
 
@@ -64,6 +68,21 @@ def _explain(report: Report) -> str:
 def explore_schedules() -> ExploreSchedules:
     """Run a program under every schedule that can matter; see `pinlab.schedules.explore`."""
     return ExploreSchedules()
+
+
+@pytest.fixture
+def no_hazards() -> Generator[Findings, None, None]:
+    """Watch the test with `pinlab.detect.hazards`; fail it at its end with what was found.
+
+    The test may look at the list meanwhile, and may clear it.
+    """
+    from pinlab.detect.hazards import hazards
+
+    with hazards(lines=True) as found:
+        yield found
+    if found:
+        count = f"{len(found)} hazard{'s' * (len(found) > 1)}"
+        pytest.fail(f"{count}\n{found}", pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)

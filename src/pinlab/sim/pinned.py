@@ -182,7 +182,7 @@ class PinnedAllocator:
         if block is None or tensor.numel() == 0:
             return tensor
         item = tensor.dtype.itemsize
-        base = block.pages.address - block.memory.storage_offset()  # `memory` may be mapped twice
+        base = block.pages.address - int(block.memory.storage_offset())  # may be mapped twice
         offset, odd = divmod(tensor.data_ptr() - base, item)
         if odd:
             return tensor  # not aligned to its own items: no such view exists

@@ -14,7 +14,8 @@ import torch
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
 _SIM = os.path.dirname(__file__) + os.sep
-_WATCHING = os.path.join(os.path.dirname(_SIM[:-1]), "detect", "hazards") + os.sep
+_DETECT = os.path.join(os.path.dirname(_SIM[:-1]), "detect")
+_WATCHING = tuple(os.path.join(_DETECT, tool) + os.sep for tool in ("hazards", "fence"))
 _HOLDS = tuple(os.path.join(_SIM, os.pardir, "device", name) for name in ("hold.py", "gate.py"))
 _PLUMBING = (contextlib.__file__, weakref.__file__, *map(os.path.normpath, _HOLDS))
 _internal: dict[str, bool] = {}  # file name -> is it torch's or ours? (asked for every operation)
@@ -58,7 +59,7 @@ def is_internal(filename: str) -> bool:
     """Whether a file belongs to torch, to the simulated device or to the import system."""
     known = _internal.get(filename)
     if known is None:
-        known = filename.startswith((_TORCH, _SIM, _WATCHING, "<frozen")) or filename in _PLUMBING
+        known = filename.startswith((_TORCH, _SIM, *_WATCHING, "<frozen")) or filename in _PLUMBING
         _internal[filename] = known
     return known
 

@@ -36,10 +36,10 @@ def allocated_at(tensor: torch.Tensor) -> Place | None:
     return block.place if block is not None else None
 
 
-def name_of(runs: Runs) -> str:
+def name_of(runs: Runs, frame: FrameType | None = None) -> str:
     """The variable or attribute, near the current line, whose bytes fit `runs` best."""
     best, name = 0, ""
-    for candidate, value in _candidates(caller_frame(2)):
+    for candidate, value in _candidates(frame or caller_frame(2)):
         theirs = _runs(value)
         shared = sum(stop - start for start, stop in overlap(theirs, runs)) if theirs else 0
         if shared:

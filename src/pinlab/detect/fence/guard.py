@@ -1,0 +1,235 @@
+"""Closes pages while an operation uses them, and hears what the host does to them.
+
+An observer of the device. An operation is in flight until a wait, or a query that answered true,
+covers it, whether or not it has run: luck plays no part.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from pinlab.detect.fence.access import Access
+from pinlab.detect.fence.mapping import NONE, READ, WRITE, FencedBlock, map_twice, protect
+from pinlab.detect.fence.part import Part
+from pinlab.detect.fence.plan import Died, Ended, Plan
+from pinlab.detect.hazards.line import user_line
+from pinlab.detect.hazards.order import Order
+from pinlab.sim import Place
+from pinlab.sim.accelerator import Target
+from pinlab.sim.extent import Runs, merged, overlap
+from pinlab.sim.operation import Operation
+from pinlab.sim.pages import PAGE
+from pinlab.sim.pinned import PinnedAllocator, PinnedBlock
+
+DIED = 86  # exit status of a child that died at the fence
+STRAYS = 10_000  # faults on pages that are open again, before one counts as somebody else's
+_EXTENT = os.path.join("pinlab", "sim", "extent.py")  # reads bytes for recordings and `hazards()`
+
+
+class Guard:
+    """The fence of one run.
+
+    Args:
+        plan: what is known from earlier runs.
+        send: takes an `Access`, or `Died` before the process ends.
+    """
+
+    def __init__(self, plan: Plan, send: Callable[[Any], None]) -> None:
+        self.plan = plan
+        self.send = send
+        self.order = Order()
+        self.parts: tuple[Part, ...] = ()  # replaced whole: the handler reads it without a lock
+        self.blocks: dict[int, PinnedBlock] = {}  # by the address of the device's mapping
+        self.numbers: dict[int, int] = {}  # of the blocks made since, by that address
+        self.open: list[tuple[Part, bytes, Place]] = []  # on a compared line: part, bytes before
+        self.strays = 0
+        self.memory_find: Callable[[int], PinnedBlock | None] = lambda address: None
+        self._told: set[Any] = set()
+
+    def watch(self, memory: PinnedAllocator) -> None:
+        """Map every block twice, those to come as well."""
+        for block in memory.known[1]:
+            if block.managed:  # what the user registered shares its pages with who knows what
+                map_twice(block)
+                self.blocks[block.memory.data_ptr()] = block
+        plain_find = self.memory_find = memory.find
+
+        def find(address: int) -> PinnedBlock | None:
+            return plain_find(address) or self._mirrored(address)
+
+        memory.new_block = self._new_block
+        memory.taken = self._taken
+        memory.find = find  # type: ignore[method-assign]
+
+    def _new_block(self, size: int) -> PinnedBlock:
+        number = len(self.numbers)
+        block = FencedBlock(size, self.plan.shifts.get(number, 0))
+        self.blocks[block.memory.data_ptr()] = block
+        self.numbers[block.memory.data_ptr()] = number
+        return block
+
+    def _mirrored(self, address: int) -> PinnedBlock | None:
+        for start, block in self.blocks.items():
+            if start <= address < start + block.pages.size:
+                return block
+        return None
+
+    # -- what the device says; under its lock -----------------------------------------------------
+
+    def submitted(self, operation: Operation) -> None:
+        self.line_over()
+        self.order.submitted(operation)
+        if operation.is_mark or operation.waited:
+            return
+        new = [*self._parts(operation, False), *self._parts(operation, True)]
+        if new:
+            self.parts = (*self.parts, *new)
+            self._close(merged(page for part in new for page in part.pages))
+
+    def _parts(self, operation: Operation, written: bool) -> Iterable[Part]:
+        for tensor in operation.host_writes if written else operation.host_reads:
+            block = self._mirrored(tensor.data_ptr())
+            if block is not None and tensor.numel():  # pageable, registered memory: not fenced
+                number = self.numbers.get(block.memory.data_ptr())
+                yield Part(operation, tensor, written, block, number)
+
+    def completed(self, operation: Operation) -> None:
+        """Nothing: that it has run is luck."""
+
+    def waited(self, targets: Iterable[Target]) -> None:
+        self.line_over()
+        self.order.waited(targets)
+        self._keep(lambda part: not self.order.is_over(part.operation))
+
+    def _taken(self, block: PinnedBlock) -> None:
+        """Handed out again. Where the allocator knew of the operation, it has seen its end."""
+        self._keep(lambda part: part.block is not block or not part.operation.tracked)
+
+    def _keep(self, chosen: Callable[[Part], bool]) -> None:
+        gone = [part for part in self.parts if not chosen(part)]
+        if gone:
+            self.parts = tuple(part for part in self.parts if chosen(part))
+            self._close(merged(page for part in gone for page in part.pages))
+
+    def _close(self, pages: Runs) -> None:
+        """Allow on each of these pages what the operations in flight allow."""
+        protect(pages, WRITE)
+        for allowed in (READ, NONE):
+            for part in self.parts:
+                if part.allowed == allowed:
+                    protect(overlap(part.pages, pages), allowed)
+
+    # -- what the host does -----------------------------------------------------------------------
+
+    def fault(self, address: int, write: bool | None, frame: FrameType | None) -> bool:
+        """The host touched a closed page. True: open it and go on; False: it is none of ours."""
+        near = [part for part in self.parts if part.guards(address)]
+        if not near:
+            return self._opened_meanwhile(address)
+        if frame is not None and frame.f_code.co_filename.endswith(_EXTENT):
+            self.send(Ended("stopped: a recording, or hazards(), read what the fence protects", 1))
+            os._exit(DIED)
+        place = user_line(frame)
+        for part in near:
+            if self._is_hit(part, address, write):
+                self._tell(part, place, True, bool(write))
+        if not any(part.has(address) for part in near):
+            self._tell(near[0], place, False, bool(write), address)
+        if (place.filename, place.lineno) not in self.plan.compared:
+            self.send(Died(place))
+            os._exit(DIED)
+        self._open(
+            [part for part in near if all(part is not known for known, *_ in self.open)], place
+        )
+        page = address // PAGE * PAGE
+        protect(((page, page + PAGE),), WRITE)
+        return True
+
+    def _opened_meanwhile(self, address: int) -> bool:
+        """Whether it is a page of ours that another thread has opened since the fault."""
+        self.strays += 1
+        return self.memory_find(address) is not None and self.strays < STRAYS
+
+    def _is_hit(self, part: Part, address: int, write: bool | None) -> bool:
+        if not part.has(address):
+            return False
+        if part.written:
+            return True
+        return bool(write) or all(
+            other.allowed != NONE for other in self.parts if other.guards(address)
+        )
+
+    def _open(self, parts: Iterable[Part], place: Place) -> None:
+        self.open += [(part, part.bytes(), place) for part in parts]
+
+    def open_all(self, place: Place) -> None:
+        """Before a line that a system call refused: let it through, to be compared afterwards."""
+        self._open(self.parts, place)
+        for part in self.parts:
+            protect(part.pages, WRITE)
+
+    def line_over(self) -> None:
+        """The line that opened pages has ended: compare, and close them again."""
+        if not self.open:
+            return
+        opened, self.open = self.open, []
+        for part, before, place in opened:
+            now = part.bytes()
+            if now != before and not self._device_wrote(part):
+                cut = _changed(before, now, part.tensor.element_size())
+                self._tell(part, place, True, True, before=before[cut], after=now[cut])
+        self._close(merged(page for part, *_ in opened for page in part.pages))
+
+    def _device_wrote(self, part: Part) -> bool:
+        """Whether a download into these bytes has begun: then a change proves nothing."""
+        return any(
+            other.written
+            and other.operation.started == other.operation.started  # not nan
+            and overlap(other.runs, part.runs)
+            for other in self.parts
+        )
+
+    def _tell(
+        self,
+        part: Part,
+        place: Place,
+        hit: bool,
+        write: bool,
+        address: int = 0,
+        before: bytes = b"",
+        after: bytes = b"",
+    ) -> None:
+        operation = part.operation
+        edge = None if hit else part.edge(address)
+        kind = part.kind(write)
+        told = (hit, kind, operation.queued_at, place, bool(after), edge)
+        if told in self._told:
+            return
+        self._told.add(told)
+        self.send(
+            Access(
+                hit,
+                kind,
+                part.buffer(),
+                operation.name,
+                part.block.place,
+                operation.queued_at,
+                place,
+                before,
+                after,
+                edge,
+            )
+        )
+
+
+def _changed(before: bytes, after: bytes, item: int) -> slice:
+    """From the first to the last item that differs.
+
+    >>> _changed(b"aabbccdd", b"aabXcYdd", 2)
+    slice(2, 6, None)
+    """
+    differs = [at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    return slice(differs[0] // item * item, (differs[-1] // item + 1) * item)
