@@ -6,6 +6,8 @@ Each program is ordinary torch code. A row names the finding's kind and the line
 from __future__ import annotations
 
 import inspect
+import io
+import pickle
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -135,6 +137,28 @@ def test_download_read_early_through_a_numpy_face_taken_in_flight_is_seen() -> N
     assert blamed(found) == [(Kind.DESTINATION_READ, "tail.sum()")]
 
 
+def test_download_pickled_or_saved_early_is_seen() -> None:
+    def program() -> None:
+        back = torch.ones(3, device=device).to("cpu", non_blocking=True)
+        pickle.dumps(back)
+        torch.save({"weight": back}, io.BytesIO())
+
+    assert blamed(watched(program)) == [
+        (Kind.DESTINATION_READ, "pickle.dumps(back)"),
+        (Kind.DESTINATION_READ, 'torch.save({"weight": back}, io.BytesIO())'),
+    ]
+
+
+def test_a_question_about_a_downloads_destination_is_no_read() -> None:
+    def program() -> None:
+        back = torch.ones(3, device=device).to("cpu", non_blocking=True)
+        assert back.is_pinned()
+        assert back.is_same_size(torch.zeros_like(back))
+        assert len(back.new_zeros(back.shape)) == back.numel()
+
+    assert not watched(program, lines=True)
+
+
 def test_a_view_of_a_downloads_destination_is_no_read() -> None:
     def program() -> list[float]:
         landing = torch.zeros(3, pin_memory=True)
@@ -253,6 +277,14 @@ def test_numpy_read_through_a_face_made_before_is_not_seen() -> None:
         landing.copy_(torch.ones(2, device=device), non_blocking=True)
         face.tolist()
         gpu.synchronize()
+
+    assert not watched(program, lines=True)
+
+
+def test_a_read_through_a_memoryview_is_not_seen() -> None:
+    def program() -> None:
+        back = torch.ones(3, device=device).to("cpu", non_blocking=True)
+        memoryview(back.numpy()).tolist()
 
     assert not watched(program, lines=True)
 

@@ -1,4 +1,4 @@
-"""`tolist()` and numpy conversions, which pass no dispatch mode, wrapped while somebody watches."""
+"""`tolist()`, numpy conversions, pickling: they pass no dispatch mode, and are wrapped instead."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from pinlab.sim.extent import overlap, runs_of
 
 @contextmanager
 def conversions_reported(tracker: Tracker) -> Iterator[None]:
-    """Report `tolist()` and the use of numpy views of a download's destination."""
+    """Report `tolist()`, pickling, and the use of numpy views of a download's destination."""
     originals: dict[str, Any] = {
-        name: getattr(torch.Tensor, name) for name in ("tolist", "numpy", "__array__")
+        name: getattr(torch.Tensor, name)
+        for name in ("tolist", "numpy", "__array__", "__reduce_ex__")
     }
-    plain_list, plain_numpy, plain_array = originals.values()
+    plain_list, plain_numpy, plain_array, plain_reduce = originals.values()
 
     def tolist(self: torch.Tensor) -> Any:
         if is_host(self):
@@ -37,7 +38,14 @@ def conversions_reported(tracker: Tracker) -> Iterator[None]:
             tracker.read(runs_of(self), host_line())
         return plain_array(self, *args, **kwargs)
 
-    changes = {"tolist": tolist, "numpy": numpy, "__array__": array}
+    def reduce(self: torch.Tensor, protocol: Any) -> Any:
+        """`pickle` and `torch.save`."""
+        if is_host(self):
+            tracker.look()
+            tracker.read(runs_of(self), host_line())
+        return plain_reduce(self, protocol)
+
+    changes = {"tolist": tolist, "numpy": numpy, "__array__": array, "__reduce_ex__": reduce}
     for name, function in changes.items():
         setattr(torch.Tensor, name, function)
     try:

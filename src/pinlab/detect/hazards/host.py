@@ -43,8 +43,8 @@ class HostAccess(TorchDispatchMode):
         return result
 
     def _read(self, plan: Plan, args: Any, kwargs: Any, written: list[Any]) -> Iterator[Any]:
-        if plan.is_view or plan.moves_metadata:
-            return  # metadata only
+        if plan.is_view or plan.moves_metadata or _asks_for_layout(plan):
+            return
         to_device = _any_device(args) or _is_to_device(kwargs)
         pure_write = plan.name.split(".")[1] in _OVERWRITES
         for tensor in _tensors(args):
@@ -54,6 +54,14 @@ class HostAccess(TorchDispatchMode):
             if not late:  # a pinned source is read by the device, see the stream order
                 yield tensor
 
+
+def _asks_for_layout(plan: Plan) -> bool:
+    """Whether an operator uses its argument's size and dtype only, e.g. ``zeros_like``."""
+    name = plan.name.split(".")[1]
+    return name in _QUESTIONS or name.endswith("_like") or name.startswith("new_")
+
+
+_QUESTIONS = frozenset({"is_pinned", "is_same_size"})
 
 # Operators that write their first argument without reading it.
 _OVERWRITES = frozenset({"copy_", "fill_", "zero_"})
