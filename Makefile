@@ -19,7 +19,7 @@ LESSON  := $(firstword $(sort $(wildcard notebooks/[0-9]*.ipynb)))
 ROOT    := $(if $(filter 0,$(shell id -u 2>/dev/null)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test lint unit run notebooks soak browser bench clean
+.PHONY: help lab test lint unit run notebooks soak browser bench site slides hub clean
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -67,6 +67,13 @@ browser: $(TSTAMP)  ## the game and every lesson in a real JupyterLab; needs Chr
 bench: $(TSTAMP)  ## the measurements in benchmarks/
 	@for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do \
 	  echo "== $$script"; $(PY) $$script || exit 1; done
+
+site: $(TSTAMP)  ## the static site, under build/site
+	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[site]'
+	$(PY) tools/build_site.py
+
+slides: $(TSTAMP)  ## a deck of slides from each lesson, under build/slides
+	$(PY) tools/build_slides.py
 
 clean:  ## remove what the commands made, the environment included
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

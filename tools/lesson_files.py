@@ -23,8 +23,8 @@ KNOWN_TAGS: dict[str, str] = {
     "exercise": "a stub for the learner; runs unfilled",
     "solution": "a filled exercise, in notebooks/solutions/",
     "hide-input": "code folded away when the lesson is opened",
-    "slide-only": "shown on slides, not read in the lesson",
-    "no-slide": "left out of the slides",
+    "slide": "begins a slide; see tools/build_slides.py",
+    "subslide": "a slide below the one before",
 }
 
 # (file name, cell id) -> why this cell cannot run in the tests. Empty is the aim.

@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 
+from tools.alt_texts import with_alt_texts
 from tools.execute import CellFailed
 from tools.lesson_files import ROOT, is_solution, lesson_paths, read, shown
 from tools.notebooks import run
@@ -63,10 +64,12 @@ class Times:
 def page(nb: NotebookNode, path: Path, pages: Path) -> Path:
     """Write the lesson as one HTML file and return where it lies."""
     name = ("solution_" if is_solution(path) else "") + path.stem
-    html, _ = HTMLExporter().from_notebook_node(nb, {"metadata": {"name": path.stem}})
+    exporter = HTMLExporter()
+    exporter.log.setLevel("ERROR")  # it misses the texts that are put in below
+    html, _ = exporter.from_notebook_node(nb, {"metadata": {"name": path.stem}})
     pages.mkdir(parents=True, exist_ok=True)
     target = pages / f"{name}.html"
-    target.write_text(html, encoding="utf-8")
+    target.write_text(with_alt_texts(html, nb), encoding="utf-8")
     return target
 
 
