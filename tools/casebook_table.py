@@ -11,6 +11,7 @@ from pathlib import Path
 from pinlab import sim
 from pinlab.casebook import KINDS, Case, cases
 from pinlab.casebook.gaps import TOOLS, why_unseen
+from pinlab.detect.fence import fence
 from pinlab.detect.hazards import Findings, hazards
 from pinlab.detect.lint import Finding, lint_text
 from pinlab.schedules import Report
@@ -59,6 +60,18 @@ def _measure(id: str, form: str) -> Seen:
     )
 
 
+def fenced(case: Case, form: str = "broken") -> Findings:
+    """What the write fence stops in a form; it runs in child processes, on Linux only."""
+    return _fenced(case.id, form)
+
+
+@functools.cache
+def _fenced(id: str, form: str) -> Findings:
+    case = next(one for one in cases() if one.id == id)
+    sim.reset()
+    return fence(case.program(form)).hazards
+
+
 def _observed(case: Case, form: str, name: str) -> object:
     sim.reset()
     mode, options = MODES[name]
@@ -98,11 +111,16 @@ def cells(case: Case) -> dict[str, str]:
         row[name] = ("right" if right else "WRONG") if case.control else _mark("shown", not right)
     found = seen.report.counterexample is not None
     row["explore"] = ("WRONG" if found else "right") if case.control else _mark("shown", found)
-    exact = names_culprit(case, seen.findings)
-    row["hazards"] = _alarm(case, bool(seen.findings), "line" if exact else "other line")
+    row["hazards"] = _alarm(case, bool(seen.findings), _where(case, seen.findings))
+    stopped = fenced(case)
+    row["fence"] = _alarm(case, bool(stopped), _where(case, stopped))
     rules = ", ".join(sorted({finding.rule for finding in seen.lint}))
     row["lint"] = _alarm(case, bool(rules), rules)
     return row
+
+
+def _where(case: Case, findings: Findings) -> str:
+    return "line" if names_culprit(case, findings) else "other line"
 
 
 def _mark(word: str, seen: bool) -> str:
@@ -195,7 +213,8 @@ def _coverage() -> str:
             "## Coverage: which tool sees which case\n",
             "*eager*, *lazy* and *lazy, reversed* are single runs of the broken form in these "
             "modes: does the wrong value show? *explore*: does some schedule show it? *hazards*: "
-            "does the tracker name the line that does the damage? *lint*: which rules report the "
+            "does the tracker name the line that does the damage? *fence*: do protected pages stop "
+            "that line? *lint*: which rules report the "
             f"broken form? {HIDDEN} means: not seen, with the reason below. The fixed forms are "
             "right in every schedule, and no tool reports them.\n",
             _table(["case", "kind", *TOOLS], [_row(case) for case in cases()]),

@@ -10,7 +10,7 @@ import pytest
 
 from pinlab.casebook import Case, cases
 from pinlab.casebook.gaps import why_unseen
-from tools.casebook_table import PAGE, gaps, measure, names_culprit, page
+from tools.casebook_table import PAGE, fenced, gaps, measure, names_culprit, page
 
 BUGS = cases(control=False)
 CONTROLS = cases(control=True)
@@ -63,6 +63,20 @@ def test_a_control_is_right_in_every_schedule(case: Case) -> None:
     assert set(map(repr, seen.observed.values())) == {repr(case.expected)}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the fence needs Linux")
+@pytest.mark.parametrize("case", BUGS, ids=by_id)
+def test_the_fence_stops_the_line_unless_a_reason_says_why_not(case: Case) -> None:
+    stopped = fenced(case)
+    reason = why_unseen("fence", case)
+    assert names_culprit(case, stopped) == (not reason), f"{stopped}\n{reason}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the fence needs Linux")
+@pytest.mark.parametrize("case", CONTROLS, ids=by_id)
+def test_the_fence_does_not_stop_a_control(case: Case) -> None:
+    assert not fenced(case)
+
+
 @pytest.mark.parametrize("case", CONTROLS, ids=by_id)
 def test_no_tool_complains_about_a_control(case: Case) -> None:
     seen = measure(case)
@@ -86,9 +100,18 @@ def test_one_of_the_two_lazy_orders_shows_every_bug() -> None:
         assert case.expected != observed["lazy"] or case.expected != observed["lazy, reversed"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the fence needs Linux")
+@pytest.mark.parametrize("letter", "BCDWE")
+def test_the_fence_does_not_stop_the_fixed_form(letter: str) -> None:
+    first = cases(kind=letter, control=False)[0]
+    assert not fenced(first, "fixed")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the fence needs Linux")
 def test_every_gap_of_the_coverage_table_has_its_reason() -> None:
     assert [(case.id, tool) for case, tool, reason in gaps() if not reason] == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the fence needs Linux")
 def test_the_page_is_what_the_tool_writes() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tools.casebook_table`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pinlab.casebook.case import Case
 
-TOOLS = ("eager", "lazy", "lazy, reversed", "explore", "hazards", "lint")
+TOOLS = ("eager", "lazy", "lazy, reversed", "explore", "hazards", "fence", "lint")
 
 _AT_ONCE = "Each operation runs at submission, before the host's or another stream's next access."
 _ONE_ORDER = (
@@ -20,6 +20,13 @@ _BY_TOOL: dict[str, dict[str, str]] = {
     "lazy, reversed": dict.fromkeys("FGH", _ONE_ORDER),
     "explore": {},
     "hazards": dict.fromkeys("AIK", _NOTHING_QUEUED),
+    "fence": {
+        **dict.fromkeys("AIK", _NOTHING_QUEUED),
+        "E": "A block that was dropped and handed out again may be written by its new owner.",
+        "F": "It stops the host. Here work of two streams meets, and the device has its own pages.",
+        "G": "It guards pinned pages, and these are pageable.",
+        "H": "It stops the host. Here work of two streams meets in device memory.",
+    },
     "lint": {
         "A": "Its rules ask for a view that leaves its function or for a swap of rows; "
         "when a reader comes to shared memory is not in the source.",
