@@ -20,7 +20,7 @@ from pinlab.detect.lint.source import Source
 # A file without any of these words cannot give a finding above a note.
 PINNING = re.compile(rb"\.pin_memory\(|\bpin_memory\s*=\s*(?!False\b|None\b)")
 ROW_MOVE = re.compile(rb"^\s*([\w.]+)\[[^=]*\]\s*=\s*\1\[")
-TUPLE_SWAP = re.compile(rb"([\w.]+)\[[^=]*\]\s*,\s*\1\[[^=]*\]\s*,?\s*\)?\s*=[^=]")
+TUPLE_SWAP = re.compile(rb"^\s*\(?([\w.]+)\[[^=]*\]\s*,\s*\1\[[^=]*\]\s*,?\s*\)?\s*=[^=]")
 WALK_DEPTH = 20_000
 
 
@@ -38,33 +38,50 @@ class Options:
         return self.level is Level.NOTE or naming.ID in self.enabled
 
 
-def needs_walk(data: bytes, options: Options, names: re.Pattern[bytes] | None) -> bool:
-    """Whether the file's bytes contain anything that the rules could speak of."""
+def needs_walk(data: bytes, options: Options, names: frozenset[bytes]) -> bool:
+    """Whether the file's bytes contain anything that the rules could speak of.
+
+    `names`: classes that hold pinned memory, of whatever file.
+    """
     if b"pin_memory" in data and PINNING.search(data):
         return True
     if b"record_stream(" in data or b"pinlab:" in data:
         return True
     if b"non_blocking" in data and (b"'cpu'" in data or b'"cpu"' in data):
         return True
-    if names is not None and names.search(data):
+    if any(name in data for name in names):
         return True
     if b"torch" not in data and b"numpy" not in data:
         return False
-    return options.everything or any(map(_moves_rows, data.splitlines()))
+    return options.everything or _moves_rows(data)
 
 
-def _moves_rows(line: bytes) -> bool:
-    """``m[i], m[j] = …`` or ``m[i] = m[j]``; the cheap tests first, for they see every line."""
-    if b"]," in line and b"=" in line:
-        return TUPLE_SWAP.search(line) is not None
-    return line.count(b"[") > 1 and b"] =" in line and ROW_MOVE.match(line) is not None
+def _moves_rows(data: bytes) -> bool:
+    """``m[i], m[j] = …``, or ``m[i] = m[j]`` beside ``t = m[i]`` and ``m[j] = t``."""
+    stores = [n for n in data.splitlines() if b"] =" in n or b"]=" in n or b"]) =" in n]
+    for line in stores:
+        move = ROW_MOVE.match(line) if line.count(b"[") > 1 else None
+        if move is not None and _through_a_name(move[1].rpartition(b".")[2], data):
+            return True
+        if b"]," in line and TUPLE_SWAP.match(line):
+            return True
+    return False
+
+
+def _through_a_name(rows: bytes, data: bytes) -> bool:
+    name = re.escape(rows)
+    taken = re.search(rb"(?m)^\s*\w+\s*=\s*(?:[\w.]*\.)?" + name + rb"\[", data)
+    put_back = re.search(
+        rb"(?m)^\s*(?:[\w.]*\.)?" + name + rb"\[[^\n=]*\]\s*=\s*\w+\s*(?:#|$)", data
+    )
+    return taken is not None and put_back is not None
 
 
 def check_source(source: Source, project: Project, options: Options) -> list[Finding]:
     """The findings of one file, sorted, at `options.level` and above."""
     if source.tree is None:
         assert source.problem is not None
-        return [source.problem]
+        return [source.problem] if _wanted(source.problem, options) else []
     findings = _walk(source, source.tree, project, options)
     findings = [f for f in findings if _wanted(f, options)]
     ignores = find_ignores(source)

@@ -1,15 +1,14 @@
 """Checking many files: two rounds, over a pool of processes when there are many.
 
 Round one collects the classes that hold pinned memory, from the few files whose bytes mention
-pinning. Round two parses every file, and walks those that mention any of the words that the
-rules speak of, or one of the classes.
+pinning. Round two tries the syntax of every file, and walks those that mention any of the words
+that the rules speak of, or one of the classes.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import re
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 
@@ -17,7 +16,7 @@ from pinlab.detect.lint.check import PINNING, Options, check_source, needs_walk
 from pinlab.detect.lint.discovery import find_files
 from pinlab.detect.lint.finding import Finding
 from pinlab.detect.lint.project import Project, buffer_classes
-from pinlab.detect.lint.source import parse_source, read_source
+from pinlab.detect.lint.source import find_problem, parse_source, read_bytes
 
 POOL_FROM = 48
 # Syntax trees are many objects and no cycles: collecting at Python's own pace costs a third of
@@ -83,25 +82,24 @@ def _table(files: list[str], holders: Iterable[list[str]]) -> dict[str, list[str
     return table
 
 
-def _names(table: dict[str, list[str]]) -> re.Pattern[bytes] | None:
-    """A pattern for the names of the classes that other files may use."""
-    if not table:
-        return None
-    return re.compile(b"\\b(?:" + b"|".join(re.escape(name.encode()) for name in table) + b")\\b")
+def _names(table: dict[str, list[str]]) -> frozenset[bytes]:
+    """The names of the classes that other files may use."""
+    return frozenset(name.encode() for name in table)
 
 
-def _check(
-    path: str, project: Project, options: Options, names: re.Pattern[bytes] | None
-) -> list[Finding]:
-    source = read_source(path)
-    if source.problem is None and not needs_walk(source.data, options, names):
-        return []
-    return check_source(source, project, options)
+def _check(path: str, project: Project, options: Options, names: frozenset[bytes]) -> list[Finding]:
+    data = read_bytes(path)
+    if not isinstance(data, bytes):
+        return [data]
+    if not needs_walk(data, options, names):
+        problem = find_problem(path, data)
+        return [problem] if problem is not None and problem.rule not in options.disabled else []
+    return check_source(parse_source(path, data), project, options)
 
 
 # In a pool: the project is built once a process, its modules parsed on first use. ------------
 
-_worker: list[tuple[Project, Options, re.Pattern[bytes] | None]] = []
+_worker: list[tuple[Project, Options, frozenset[bytes]]] = []
 
 
 def _start_worker(table: dict[str, list[str]], options: Options) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pinlab.detect.lint.finding import Finding, Level
 
+PROBE = b"from __future__ import braces\n"
 DECLARATION = re.compile(rb"^[ \t\f]*#.*?coding[:=]", re.MULTILINE)
 
 
@@ -47,12 +48,17 @@ def decode(data: bytes) -> str:
 
 def read_source(path: str) -> Source:
     """Read and parse the file at `path`. Never raises for what the file contains."""
+    data = read_bytes(path)
+    return parse_source(path, data) if isinstance(data, bytes) else Source(path, b"", None, data)
+
+
+def read_bytes(path: str) -> bytes | Finding:
+    """The bytes of the file at `path`, or the finding that says why there are none."""
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        return Source(path, b"", None, _problem(path, 1, "PIN097", f"cannot be read: {reason}"))
-    return parse_source(path, data)
+        return _problem(path, 1, "PIN097", f"cannot be read: {reason}")
 
 
 def parse_source(path: str, data: bytes) -> Source:
@@ -73,6 +79,36 @@ def parse_source(path: str, data: bytes) -> Source:
         return Source(path, data, None, _problem(path, 1, "PIN097", message))
     except ValueError as error:
         return Source(path, data, None, _problem(path, 1, "PIN095", f"cannot be parsed: {error}"))
+
+
+def find_problem(path: str, data: bytes) -> Finding | None:
+    """What keeps `data` from being parsed, or None; no tree is built where there is no need.
+
+    >>> find_problem("x.py", b"x = 1") is None, find_problem("x.py", b"x = ").rule
+    (True, 'PIN095')
+    """
+    return None if _surely_parses(data) else parse_source(path, data).problem
+
+
+def _surely_parses(data: bytes) -> bool:
+    """Whether the compiler, which parses all of a file first, then stumbles over our first line.
+
+    ``ast.parse`` spends a third of its time or more on the Python objects of the tree. With a
+    first line that parses and that no compiler accepts, a right file fails before those, and
+    with a message of its own. Whatever else happens decides nothing.
+    """
+    head = b"\n".join(data.split(b"\n", 2)[:2])
+    if head.startswith(b"\xef\xbb\xbf") or DECLARATION.search(head):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(PROBE + data, "<probe>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return error.msg == "not a chance" and error.lineno == 1
+    except (ValueError, RecursionError, MemoryError):
+        return False
+    return False
 
 
 def _syntax_problem(path: str, data: bytes, error: SyntaxError) -> Finding:

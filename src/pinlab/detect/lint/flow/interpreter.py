@@ -50,7 +50,7 @@ class Interpreter(Learning):
         start = self.module_code()
         for info in self.module.classes.values():
             self._walk_class(info, start)
-        names = _called_names(self.module.tree, ast.Name)
+        names = self.module.called
         for name, node in self.module.functions.items():
             if relevance.matters(node) and not (name.startswith("_") and name in names):
                 self._repeat(Func(node, self.module), start)
@@ -90,9 +90,9 @@ class Interpreter(Learning):
         A method that only calls itself, in a circle, would be reached by nobody: such a circle
         is cut at its first method.
         """
-        methods = {name_of(func): func.node for func in self.methods_of(info)}
-        properties = {name for name, node in methods.items() if _is_property(node)}
-        uses = {n: _self_uses(node, properties) & set(methods) for n, node in methods.items()}
+        methods = {name_of(func): func for func in self.methods_of(info)}
+        properties = {name for name, func in methods.items() if _is_property(func.node)}
+        uses = {n: self._uses(func, properties) & set(methods) for n, func in methods.items()}
         public = [n for n in methods if not n.startswith("_") or n.endswith("__")]
         called = set().union(*uses.values()) if uses else set()
         queue = public + [name for name in methods if name not in called]
@@ -109,6 +109,10 @@ class Interpreter(Learning):
                     reached.add(name)
                     stack.extend(uses[name])
         return called
+
+    def _uses(self, func: Func, properties: set[str]) -> set[str]:
+        assert not isinstance(func.node, ast.Lambda)
+        return self.project.relevance(func.module).uses(func.node, properties)
 
     def _repeat(self, func: Func, start: State) -> Entry:
         """Walk an entry; then again from what it left in flight on memory that outlives it."""
@@ -167,29 +171,6 @@ class Interpreter(Learning):
 
 def _is_renewed(pending: Pending, fresh: frozenset[Buffer]) -> bool:
     return pending.buffer in fresh or pending.buffer.origin == "download"
-
-
-def _called_names(node: ast.AST, kind: type[ast.Name] | type[ast.Attribute]) -> set[str]:
-    """Names called as ``name(…)``, or as ``self.name(…)``."""
-    found = set()
-    for part in ast.walk(node):
-        if not isinstance(part, ast.Call):
-            continue
-        func = part.func
-        if kind is ast.Name and isinstance(func, ast.Name):
-            found.add(func.id)
-        elif kind is ast.Attribute and isinstance(func, ast.Attribute):
-            found.add(func.attr)
-    return found
-
-
-def _self_uses(node: ast.AST, properties: set[str]) -> set[str]:
-    """Methods called as ``anything.name(…)``, and properties read through ``self``."""
-    found = _called_names(node, ast.Attribute)
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr in properties:
-            found.add(part.attr)
-    return found
 
 
 def _is_property(node: ast.AST) -> bool:

@@ -33,13 +33,14 @@ class ClassInfo:
 
 @dataclass(eq=False)
 class ModuleInfo:
-    """One parsed file."""
+    """One parsed file. `called`: the names in calls of the form ``name(…)``."""
 
     path: str
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
     classes: dict[str, ClassInfo] = field(default_factory=dict)
     functions: dict[str, FunctionNode] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
     seeds: Seeds = field(default_factory=Seeds)
 
     def __repr__(self) -> str:
@@ -65,7 +66,10 @@ def survey(path: str, tree: ast.Module) -> ModuleInfo:
     note = module.seeds.note
     for node in nodes(tree):
         note(node)
-        if isinstance(node, ast.Import):
+        if node.__class__ is ast.Call:
+            if node.func.__class__ is ast.Name:
+                module.called.add(node.func.id)
+        elif isinstance(node, ast.Import):
             for alias in node.names:
                 dotted = alias.name if alias.asname else alias.name.partition(".")[0]
                 module.imports[alias.asname or dotted] = dotted

@@ -59,6 +59,13 @@ class Relevance:
             return sketch is None
         return self._touches(sketch) or not sketch.calls.isdisjoint(self._reaching)
 
+    def uses(self, node: FunctionNode, properties: set[str]) -> set[str]:
+        """Methods called as ``anything.name(…)``, and properties read on anything."""
+        sketch = self._sketches.get(node)
+        if sketch is None:
+            sketch = self._sketches[node] = Sketch.of_function(node)
+        return sketch.methods | {name for name in properties if f".{name}" in sketch.words}
+
     def waits(self, node: ast.AST) -> bool:
         """Whether the function mentions something that is named like a wait."""
         sketch = self._sketches.get(node)

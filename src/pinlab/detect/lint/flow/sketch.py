@@ -26,12 +26,16 @@ class Flow:
 
 @dataclass(slots=True)
 class Sketch:
-    """What one function, or the module's own code (no name), mentions; its flows on demand."""
+    """What one function, or the module's own code (no name), mentions; its flows on demand.
+
+    `calls`: functions and the function's own methods; `methods`: called on whatever object.
+    """
 
     name: str
     roots: list[ast.AST]
     words: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
     swaps: bool = False
     is_property: bool = False
     flows: list[Flow] | None = None
@@ -49,6 +53,8 @@ class Sketch:
                     sketch.words.add(word)
                 if node.__class__ is ast.Call:
                     sketch.calls.add(_callee(node))
+                    if node.func.__class__ is ast.Attribute:
+                        sketch.methods.add(node.func.attr)
                 elif node.__class__ is ast.Assign:
                     rows.note(node)
         sketch.swaps = rows.swapped
