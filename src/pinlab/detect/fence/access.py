@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pinlab.detect.hazards.hazard import Buffer, Hazard, Kind
 from pinlab.sim import Place
@@ -46,6 +46,10 @@ class Access:
         """The two lines concerned."""
         one, two = self.accessed_at, self.queued_at
         return (one.filename, one.lineno, two.filename, two.lineno)
+
+    def named(self, name: str) -> Access:
+        """The same, with its buffer called `name`."""
+        return replace(self, buffer=replace(self.buffer, name=name))
 
     def hazard(self) -> Hazard:
         """The same as `hazards()` would say it."""

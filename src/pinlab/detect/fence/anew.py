@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -48,6 +49,7 @@ def fork_anew(child: Callable[[], NoReturn]) -> int:
 def _begin_again(lock: threading.RLock) -> None:
     """Undo `after_fork`: this child may use the device, with nothing of the parent's queued."""
     sys.settrace(None)
+    gc.freeze()  # a search through the parent's objects would copy all their pages
     torch.set_num_threads(1)  # the parent's pool of threads did not come along
     device = accelerator()
     device.lock, device.changed = lock, threading.Condition(lock)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import IO, NoReturn
 
 from pinlab.detect.fence.guard import DIED, Guard
-from pinlab.detect.fence.line_trace import follow
+from pinlab.detect.fence.line_trace import before_lines
 from pinlab.detect.fence.plan import Died, Ended, Messages, Plan
 from pinlab.detect.fence.trap import catch_faults
 from pinlab.detect.hazards.line import user_line
@@ -42,7 +42,7 @@ def run_fenced(
     guard.watch(host_memory)
     accelerator().observers.append(guard)
     catch_faults(guard.fault)
-    follow(plan, guard)
+    before_lines(plan.opened, guard.open_all, guard.line_over)
     try:
         program()
         ended = Ended()

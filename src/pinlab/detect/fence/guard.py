@@ -12,10 +12,12 @@ from types import FrameType
 from typing import Any
 
 from pinlab.detect.fence.access import Access
+from pinlab.detect.fence.line_trace import watch_line
 from pinlab.detect.fence.mapping import NONE, READ, WRITE, FencedBlock, map_twice, protect
 from pinlab.detect.fence.part import Part
 from pinlab.detect.fence.plan import Died, Ended, Plan
-from pinlab.detect.hazards.line import user_line
+from pinlab.detect.hazards.line import user_frame
+from pinlab.detect.hazards.names import name_of
 from pinlab.detect.hazards.order import Order
 from pinlab.sim import Place
 from pinlab.sim.accelerator import Target
@@ -23,6 +25,7 @@ from pinlab.sim.extent import Runs, merged, overlap
 from pinlab.sim.operation import Operation
 from pinlab.sim.pages import PAGE
 from pinlab.sim.pinned import PinnedAllocator, PinnedBlock
+from pinlab.sim.place import place_of
 
 DIED = 86  # exit status of a child that died at the fence
 STRAYS = 10_000  # faults on pages that are open again, before one counts as somebody else's
@@ -50,8 +53,10 @@ class Guard:
         self._told: set[Any] = set()
 
     def watch(self, memory: PinnedAllocator) -> None:
-        """Map every block twice, those to come as well."""
-        for block in memory.known[1]:
+        """Map every block twice that is in use, and those to come."""
+        live = memory.in_use()
+        memory.free.clear()  # what was cached is not handed out here: new blocks have a number
+        for block in live:
             if block.managed:  # what the user registered shares its pages with who knows what
                 map_twice(block)
                 self.blocks[block.memory.data_ptr()] = block
@@ -129,21 +134,25 @@ class Guard:
         near = [part for part in self.parts if part.guards(address)]
         if not near:
             return self._opened_meanwhile(address)
-        if frame is not None and frame.f_code.co_filename.endswith(_EXTENT):
+        if _is_our_own(frame):
             self.send(Ended("stopped: a recording, or hazards(), read what the fence protects", 1))
             os._exit(DIED)
-        place = user_line(frame)
+        frame = user_frame(frame)
+        place = place_of(frame)
+        known = (place.filename, place.lineno) in self.plan.compared
+        naming = None if known else frame  # looking at a frame's variables keeps them alive
         for part in near:
             if self._is_hit(part, address, write):
-                self._tell(part, place, True, bool(write))
+                self._tell(part, place, True, bool(write), naming=naming)
         if not any(part.has(address) for part in near):
-            self._tell(near[0], place, False, bool(write), address)
-        if (place.filename, place.lineno) not in self.plan.compared:
+            self._tell(near[0], place, False, bool(write), address, naming=naming)
+        if not known:
             self.send(Died(place))
             os._exit(DIED)
-        self._open(
-            [part for part in near if all(part is not known for known, *_ in self.open)], place
-        )
+        if frame is not None and not self.open:
+            watch_line(frame, self.line_over)
+        opened = [part for part, *_ in self.open]
+        self._open([part for part in near if part not in opened], place)
         page = address // PAGE * PAGE
         protect(((page, page + PAGE),), WRITE)
         return True
@@ -201,6 +210,7 @@ class Guard:
         address: int = 0,
         before: bytes = b"",
         after: bytes = b"",
+        naming: FrameType | None = None,
     ) -> None:
         operation = part.operation
         edge = None if hit else part.edge(address)
@@ -209,11 +219,12 @@ class Guard:
         if told in self._told:
             return
         self._told.add(told)
+        name = "" if naming is None else name_of(part.runs, naming)
         self.send(
             Access(
                 hit,
                 kind,
-                part.buffer(),
+                part.buffer(name),
                 operation.name,
                 part.block.place,
                 operation.queued_at,
@@ -223,6 +234,12 @@ class Guard:
                 edge,
             )
         )
+
+
+def _is_our_own(frame: FrameType | None) -> bool:
+    """Whether pinlab itself was reading bytes, for a recording or `hazards()`."""
+    above = frame.f_back if frame is not None else None  # of ctypes.string_at
+    return above is not None and above.f_code.co_filename.endswith(_EXTENT)
 
 
 def _changed(before: bytes, after: bytes, item: int) -> slice:

@@ -65,10 +65,9 @@ class FencedBlock(PinnedBlock):
     __slots__ = ()
 
     def __init__(self, size: int, shift: int = 0) -> None:
-        self.pages: Pages = FencedPages(size, shift)
-        self.memory = _view(self.pages.mirror, size, shift)
-        self.users = set()
-        self.place = None
+        super().__init__(size)
+        pages = FencedPages(size, shift)
+        self.pages, self.memory = pages, _view(pages.mirror, size, shift)
 
 
 def map_twice(block: PinnedBlock) -> None:

@@ -7,12 +7,10 @@ import torch
 from pinlab.detect.fence.access import Edge
 from pinlab.detect.fence.mapping import NONE, READ, whole_pages
 from pinlab.detect.hazards.hazard import Buffer, Kind
-from pinlab.detect.hazards.names import name_of
 from pinlab.sim.extent import Runs, read, runs_of
 from pinlab.sim.operation import Operation
 from pinlab.sim.pages import PAGE
 from pinlab.sim.pinned import PinnedBlock
-from pinlab.sim.place import caller_frame
 
 
 class Part:
@@ -40,7 +38,6 @@ class Part:
         move = self.block.pages.address - self.block.memory.data_ptr()
         self.runs: Runs = tuple((start + move, stop + move) for start, stop in self.there)
         self.pages = whole_pages(self.runs)
-        self.name = name_of(self.runs, caller_frame())
 
     @property
     def allowed(self) -> int:
@@ -80,10 +77,10 @@ class Part:
         at = (max(below) if below else min(above)) - self.block.pages.address
         return (self.number, at) if at % self.tensor.element_size() == 0 else None
 
-    def buffer(self) -> Buffer:
-        """As a finding names it."""
+    def buffer(self, name: str) -> Buffer:
+        """As a finding describes it."""
         return Buffer(
-            self.name,
+            name,
             tuple(self.tensor.shape),
             str(self.tensor.dtype).removeprefix("torch."),
             self.tensor.numel() * self.tensor.element_size(),

@@ -111,12 +111,17 @@ class _Search:
     def report(self) -> FenceReport:
         """One access for each kind and pair of lines; the one that knows the bytes, if any."""
         hits: dict[object, Access] = {}
+        names = {access.pair: access.buffer.name for access in self.accesses if access.buffer.name}
         for access in self.accesses:
+            access = access.named(names.get(access.pair, ""))
             key = (access.pair, access.kind)
             if access.hit and (key not in hits or (access.after and not hits[key].after)):
                 hits[key] = access
         pairs = {access.pair for access in hits.values()}
-        misses = {a.pair: a for a in self.accesses if not a.hit and a.pair not in pairs}
+        misses: dict[object, Access] = {}
+        for access in self.accesses:
+            if not access.hit and access.pair not in pairs:
+                misses.setdefault(access.pair, access)
         status = self.last.last.status if isinstance(self.last.last, Ended) else 1
         return FenceReport(
             list(hits.values()),
