@@ -140,3 +140,13 @@ def test_what_a_report_says_can_be_run_as_it_stands() -> None:
     assert call == 'replay(case("Z11").program("broken"), "h")'
     assert repr(case("Z11")).startswith("<Z11 vllm-project/vllm#24527, kind C, buffer refilled:")
     assert "control, suspected of B" in repr(case("C09"))
+
+
+def test_source_and_difference_show_the_lines_that_matter() -> None:
+    z08 = case("Z08")
+    assert "used.zero_()" in z08.source("broken")
+    assert z08.difference().splitlines() == [
+        "-    there.copy_(used, non_blocking=True)",
+        "+    there.copy_(used.clone().pin_memory(), non_blocking=True)",
+    ]
+    assert case("C01").difference() == ""

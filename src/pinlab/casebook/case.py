@@ -6,18 +6,16 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from typing import Any
-
-import torch
 
 from pinlab import sim
 from pinlab.casebook.kinds import Kind
+from pinlab.casebook.program import CaseProgram, Program
 from pinlab.device import pick_device
 from pinlab.schedules import Report, explore, replay
 from pinlab.schedules.schedule import Schedule
 from pinlab.sim.platform import CUDA
-
-Program = Callable[[torch.device], tuple[Any, Any]]
 
 # What an int64 reads as where nothing was written: the simulated device's fill byte, eight times.
 NEVER_WRITTEN = int.from_bytes(b"\xcd" * 8, "little", signed=True)
@@ -137,7 +135,10 @@ class Case:
 
     def program(self, form: str | Program = "broken") -> Callable[[], Any]:
         """A form as a program that takes nothing and returns what was observed."""
-        return CaseProgram(self, form)
+        function = self.form(form)
+        shown = repr(form) if isinstance(form, str) else getattr(form, "__name__", repr(form))
+        name = f'case("{self.id}").program({shown})'.replace("'", '"')
+        return CaseProgram(function, self.platform, name)
 
     def explore(self, form: str | Program = "broken", **options: Any) -> Report:
         """Every schedule of a form, held against the right value; `options` as for `explore`."""
@@ -147,25 +148,24 @@ class Case:
         """What a form observes under one schedule; `options` as for `replay`."""
         return replay(self.program(form), token, **options)
 
+    def source(self, form: str | Program = "broken") -> str:
+        """The lines of a form."""
+        return inspect.getsource(self.form(form))
+
+    def difference(self) -> str:
+        """The lines in which the fixed form differs: with ``-`` as broken, with ``+`` as fixed.
+
+        >>> from pinlab.casebook import case
+        >>> print(case("Z02").difference())
+        -    allowed[0], allowed[1] = allowed[1], allowed[0]
+        +    allowed[[0, 1]] = allowed[[1, 0]]
+        """
+        if self.fixed is None:
+            return ""
+        broken, fixed = (self.source(form).splitlines()[1:] for form in self.forms)
+        lines = unified_diff(broken, fixed, n=0, lineterm="")
+        return "\n".join(line for line in lines if not line.startswith(("---", "+++", "@@")))
+
     def __repr__(self) -> str:
         what = "control, suspected of" if self.control else "kind"
         return f"<{self.id} {self.public_id}, {what} {self.kind}: {self.title}>"
-
-
-class CaseProgram:
-    """One form of a case without arguments, as `explore` wants it."""
-
-    def __init__(self, case: Case, form: str | Program) -> None:
-        self.case = case
-        self.device = pick_device()
-        self.__wrapped__ = case.form(form)
-        which = form if isinstance(form, str) else getattr(form, "__name__", "form")
-        shown = repr(which) if which is form else which
-        self.__name__ = f'case("{case.id}").program({shown})'.replace("'", '"')
-
-    def __call__(self) -> Any:
-        with sim.platform(self.case.platform):
-            return self.__wrapped__(self.device)[0]
-
-    def __repr__(self) -> str:
-        return self.__name__
