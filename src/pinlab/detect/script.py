@@ -30,14 +30,15 @@ class Script:
 
     def run(self) -> None:
         """Run it as `__main__`. What it raises is raised, `SystemExit` too."""
+        file = os.path.abspath(self.path)
         main = types.ModuleType("__main__")
-        main.__dict__.update(__file__=self.path, __builtins__=__builtins__, __spec__=None)
+        main.__dict__.update(__file__=file, __builtins__=__builtins__, __spec__=None)
         sys.modules["__main__"] = main
         sys.argv = [self.path, *self.arguments]
         sys.path[0] = os.path.dirname(os.path.realpath(self.path))
-        with open(self.path, "rb") as file:
-            source = file.read()
-        exec(compile(source, self.path, "exec", dont_inherit=True), main.__dict__)
+        with open(file, "rb") as stream:
+            source = stream.read()
+        exec(compile(source, file, "exec", dont_inherit=True), main.__dict__)
 
     def __repr__(self) -> str:
         return f"<script {' '.join([self.path, *self.arguments])}>"
