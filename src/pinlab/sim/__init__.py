@@ -24,6 +24,7 @@ from pinlab.sim.errors import (
     QueuedOperationError,
     SimError,
 )
+from pinlab.sim.graph import CUDAGraph
 from pinlab.sim.hold import hold
 from pinlab.sim.lifecycle import reset
 from pinlab.sim.link import Link
@@ -39,6 +40,7 @@ from pinlab.sim.uva import uva_view
 from pinlab.sim.zero_copy import kernel
 
 __all__ = [
+    "CUDAGraph",
     "CaptureError",
     "DeviceMismatchError",
     "Event",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from pinlab.sim.capture import Capture, capture_of
 from pinlab.sim.errors import ForkedProcessError, QueuedOperationError, SimError
 from pinlab.sim.link import Link
 from pinlab.sim.obstacle import check_hold, hold_before
@@ -36,6 +37,13 @@ class Observer(Protocol):
     def waited(self, targets: Iterable[Target]) -> None: ...
 
 
+class CaptureObserver(Protocol):
+    """Somebody who follows what is captured."""
+
+    def captured(self, operation: Operation) -> None: ...
+    def capture_ended(self, operations: list[Operation]) -> None: ...
+
+
 class Accelerator:
     """One simulated device. There is one a process, made by `pinlab.sim.install`."""
 
@@ -52,6 +60,8 @@ class Accelerator:
         self.waiting: set[threading.Thread] = set()  # host threads in a wait
         self.stopping = threading.Event()  # the interpreter goes down
         self.forked = False  # this is a child process; the device is the parent's
+        self.captures: list[Capture] = []  # going on
+        self.capture_observers: list[CaptureObserver] = []
         self.mapped: Callable[[Operation], None] | None = None  # set once host memory is mapped
         self.default = self.new_stream(0)
 
@@ -82,6 +92,8 @@ class Accelerator:
         stream = operation.stream
         if self.mapped is not None:
             self.mapped(operation)
+        if self.captures and (capture := capture_of(operation)) is not None:
+            return self._record(operation, capture)
         with self.lock:
             if not stream.listed:  # made before a reset
                 self._list_again(stream)
@@ -100,6 +112,14 @@ class Accelerator:
             if operation.work is None:
                 self.settle()
             self.mode.submitted(self, operation)
+        return operation
+
+    def _record(self, operation: Operation, capture: Capture) -> Operation:
+        """The stream is being captured: write the operation down, run nothing."""
+        with self.lock:
+            capture.record(operation)
+            for observer in () if operation.is_mark else tuple(self.capture_observers):
+                observer.captured(operation)
         return operation
 
     def _list_again(self, stream: StreamQueue) -> None:
@@ -184,6 +204,9 @@ class Accelerator:
     def wait(self, targets: list[Target]) -> None:
         """Return when every target is reached; raise what went wrong on the device since."""
         self.check_process()
+        for stream, _ in targets if self.captures else ():
+            if stream.capture is not None:
+                stream.capture.fail("a stream that is being captured cannot be waited for")
         began = time.perf_counter()
         with self.lock:
             self.mode.wait(self, targets)

@@ -14,6 +14,7 @@ from pinlab.sim import dispatch, generator, streams
 from pinlab.sim.completion import complete
 from pinlab.sim.errors import SimError
 from pinlab.sim.factories import override_pinning, wrap_factories
+from pinlab.sim.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from pinlab.sim.lifecycle import after_fork, stop
 from pinlab.sim.memory import empty, empty_strided
 from pinlab.sim.state import accelerator, device_memory, is_started, start
@@ -78,6 +79,10 @@ class SimModule(types.ModuleType):
     default_stream = staticmethod(streams.default_stream)
     set_stream = staticmethod(streams.set_stream)
     synchronize = staticmethod(streams.synchronize)
+    CUDAGraph = CUDAGraph
+    graph = graph
+    graph_pool_handle = staticmethod(graph_pool_handle)
+    is_current_stream_capturing = staticmethod(is_current_stream_capturing)
     manual_seed = staticmethod(generator.manual_seed)
     manual_seed_all = staticmethod(generator.manual_seed)
     seed = staticmethod(generator.seed)

@@ -29,13 +29,28 @@ def round_up(nbytes: int, unit: int = ROUND) -> int:
     return max(unit, -(-nbytes // unit) * unit)
 
 
+class BlockPool:
+    """Memory set apart for graphs: its blocks come back here, and are lent to captures only.
+
+    `graphs` is how many graphs use it; with the last one its free blocks are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.free: dict[tuple[StreamQueue, int], list[Block]] = {}
+        self.graphs = 0
+
+    def __repr__(self) -> str:
+        count = sum(len(blocks) for blocks in self.free.values())
+        return f"<graph memory pool, {count} free block(s), {self.graphs} graph(s)>"
+
+
 class Block:
     """A piece of device memory: `memory`, a uint8 CPU tensor that stands for it.
 
     `freed` is how many entries its stream had queued when it was freed last.
     """
 
-    __slots__ = ("freed", "generation", "memory", "size", "stream", "views")
+    __slots__ = ("freed", "generation", "memory", "pool", "size", "stream", "views")
 
     def __init__(self, memory: torch.Tensor, stream: StreamQueue, generation: int) -> None:
         self.memory = memory
@@ -43,6 +58,7 @@ class Block:
         self.stream = stream
         self.generation = generation
         self.freed = 0
+        self.pool: BlockPool | None = None
         self.views: dict[object, torch.Tensor] = {}  # layout -> typed view, kept for the next use
 
 
@@ -79,6 +95,7 @@ class DeviceAllocator:
         self.returned: deque[tuple[Block, list[Use] | None]] = deque()
         self.free: dict[tuple[StreamQueue, int], list[Block]] = {}
         self.guarded: list[tuple[Block, list[Use]]] = []  # freed, but recorded on other streams
+        self.left: deque[BlockPool] = deque()  # pools without a graph, from destructors
         self.live: set[Block] = set()  # held by tensors, or freed and not yet collected
         self.reserved = 0
         self.in_use = 0
@@ -93,7 +110,7 @@ class DeviceAllocator:
         """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
         size = round_up(nbytes)
         with self.lock:
-            if self.returned:
+            if self.returned or self.left:
                 self._collect()
             if self.guarded:
                 self._release_guarded()
@@ -102,17 +119,24 @@ class DeviceAllocator:
                     self._release_guarded()
             self.in_use += size
             self.peak = max(self.peak, self.in_use)
-            blocks = self.free.get((stream, size))
+            pool = stream.capture.pool if stream.capture is not None else None
+            blocks = (self.free if pool is None else pool.free).get((stream, size))
             if blocks:
                 self.recycled(blocks[-1])
                 return Allocation(blocks.pop(), nbytes, self, fresh=False)
             self.reserved += size
         with torch.inference_mode(False):
             memory = torch.full((size,), self.fill or 0, dtype=torch.uint8, device="cpu")
-        return Allocation(Block(memory, stream, self.generation), nbytes, self, fresh=True)
+        block = Block(memory, stream, self.generation)
+        block.pool = pool
+        return Allocation(block, nbytes, self, fresh=True)
 
     def _collect(self) -> None:
         """Put back what was freed, unless it was recorded on other streams."""
+        while self.left:
+            forgotten = self.left.popleft().free
+            self.reserved -= sum(b.size for blocks in forgotten.values() for b in blocks)
+            forgotten.clear()
         while self.returned:
             block, uses = self.returned.popleft()
             self.live.discard(block)
@@ -134,7 +158,17 @@ class DeviceAllocator:
                 self._put(block)
 
     def _put(self, block: Block) -> None:
-        self.free.setdefault((block.stream, block.size), []).append(block)
+        free = self.free if block.pool is None else block.pool.free
+        if block.pool is None or block.pool.graphs:
+            free.setdefault((block.stream, block.size), []).append(block)
+        else:
+            self.reserved -= block.size
+
+    def leave(self, pool: BlockPool) -> None:
+        """One graph less uses a pool. A destructor may call it, so without the lock."""
+        pool.graphs -= 1
+        if not pool.graphs:
+            self.left.append(pool)
 
     def empty_cache(self) -> None:
         """Forget the free blocks."""

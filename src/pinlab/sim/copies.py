@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from pinlab.sim.arguments import mismatch
+from pinlab.sim.capture import refuse_pageable
 from pinlab.sim.memory import new_tensor
 from pinlab.sim.operation import Operation, Work
 from pinlab.sim.platform import current_platform
@@ -46,6 +47,8 @@ def upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> SimTe
 def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> None:
     rules, device, stream = current_platform(), accelerator(), current_queue()
     pinned = host_memory.is_pinned(source)
+    if not pinned:
+        refuse_pageable(stream)
     if pinned:
         bytes_read_late = host_memory.device_view(source)
     elif non_blocking and rules.stage_pageable_uploads:
@@ -89,6 +92,8 @@ def download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> tor
 def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> None:
     device, stream = accelerator(), current_queue()
     pinned = host_memory.is_pinned(target)
+    if not pinned:
+        refuse_pageable(stream)
     landing = host_memory.device_view(target) if pinned else target
     operation = transfer("download", landing, source._inner)
     operation.device_reads = (source._inner,)

@@ -13,6 +13,7 @@ import torch
 from pinlab.sim.generator import next_seed
 from pinlab.sim.schema import Plan
 from pinlab.sim.stand_ins import STAND_INS
+from pinlab.sim.streams import current_queue
 
 # Overloads that draw from the default generator, and those that take one.
 _WITH_GENERATOR = {
@@ -25,8 +26,13 @@ _WITH_GENERATOR = {
 
 
 def seeded() -> torch.Generator:
-    """A generator for one call."""
-    return torch.Generator().manual_seed(next_seed())
+    """A generator for one call; in a capture it is seeded by each replay."""
+    generator = torch.Generator()
+    capture = current_queue().capture
+    if capture is None:
+        return generator.manual_seed(next_seed())
+    capture.drawing.append(generator)
+    return generator
 
 
 def drawing(plan: Plan) -> Plan:

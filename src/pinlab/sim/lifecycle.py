@@ -31,6 +31,9 @@ def reset() -> None:
             stream.wake.notify_all()  # its thread ends
         del device.streams[1:]
         device.holds.clear()
+        for capture in device.captures:
+            capture.abandon()
+        device.captures.clear()
         device.errors.clear()
         device.changed.notify_all()
         streams.reset_pool()

@@ -38,7 +38,7 @@ def empty_tensor(layout: Layout) -> SimTensor:
     stream = current_queue()
     tensor = new_tensor(layout, stream)
     memory = tensor._memory
-    if not memory.fresh and device_memory.fill is not None:
+    if not memory.fresh and device_memory.fill is not None and stream.capture is None:
         block = memory.block
         accelerator().fill(stream, (block.memory, device_memory.fill), block.freed)
     return tensor

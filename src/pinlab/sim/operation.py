@@ -55,6 +55,7 @@ class Operation:
         "prologue",
         "queued",
         "seq",
+        "stale",
         "started",
         "stream",
         "tracked",
@@ -85,6 +86,7 @@ class Operation:
         self.nbytes = nbytes
         self.pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
         self.tracked = False  # the host allocator knows that it uses a pinned block
+        self.stale = False  # a replay whose pinned memory was dropped since the capture
         self.waited = False  # the call that submits it also waits for it, so the host cannot act
         self.prologue: list[Fill] | None = None  # of recycled blocks, done just before it
         self.guard: object = None  # what a mark waits for: a Ticket or a Hold

@@ -29,7 +29,7 @@ class PinnedBlock:
     `users` are the streams on which the allocator knows of a copy since the block was handed out.
     """
 
-    __slots__ = ("memory", "pages", "place", "users")
+    __slots__ = ("drops", "memory", "pages", "place", "users")
     managed = True  # by the caching allocator; memory that the user registered is not
 
     def __init__(self, size: int) -> None:
@@ -37,6 +37,7 @@ class PinnedBlock:
         self.memory = torch.frombuffer(self.pages.mapping, dtype=torch.uint8)
         self.users: set[StreamQueue] = set()
         self.place: Place | None = None  # the line that got it last
+        self.drops = 0  # how often its last tensor has died
 
     def __repr__(self) -> str:
         return f"<pinned block, {self.pages.size} bytes, locked={self.pages.locked}>"
@@ -116,6 +117,7 @@ class PinnedAllocator:
         """The last tensor is gone. A finalizer: on any thread, at any time, without the lock."""
         uses = [(user, user.submitted) for user in block.users]
         block.users.clear()
+        block.drops += 1
         self.dropped(block)
         self.returned.append((block, uses))
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -13,13 +14,17 @@ from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.place import Place
 from pinlab.sim.quiet import quiet
 
+if TYPE_CHECKING:
+    from pinlab.sim.capture import Capture
+
 
 class Ticket:
     """One recording of an event. Waits hold the ticket, so re-recording does not change them."""
 
-    __slots__ = ("done", "seq", "stream", "time")
+    __slots__ = ("capture", "done", "seq", "stream", "time")
 
     def __init__(self, stream: StreamQueue) -> None:
+        self.capture: Capture | None = None  # it was recorded in one: only that one may use it
         self.stream = stream
         self.seq = 0
         self.done = False
@@ -52,6 +57,7 @@ class StreamQueue:
     """
 
     __slots__ = (
+        "capture",
         "completed",
         "index",
         "listed",
@@ -69,6 +75,7 @@ class StreamQueue:
         self.index = index
         self.priority = priority
         self.pending: deque[Operation] = deque()
+        self.capture: Capture | None = None  # its work is recorded, not queued
         self.prologue: list[Fill] | None = None
         self.running: Operation | None = None
         self.runner = 0  # the thread that runs it
@@ -130,6 +137,7 @@ class StreamQueue:
                 entry.guard.done = True
                 entry.guard.time = time.perf_counter()
         self.pending = deque(keep)
+        self.capture = None
         self.prologue = None
         if not keep:
             self.completed = self.submitted

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 
 from pinlab.sim import streams
+from pinlab.sim.capture import refuse_pageable
 from pinlab.sim.copies import transfer
 from pinlab.sim.errors import IllegalAddressError
 from pinlab.sim.operation import Operation
@@ -67,6 +68,8 @@ def memcpy_async(
     target, source = _end("dst", dst, size), _end("src", src, size)
     target, source = _in_items(target, source, _item(dst, src))
     with streams.stream(stream):
+        if "pageable" in (target.kind, source.kind):
+            refuse_pageable(current_queue())
         if target.kind == source.kind == "device":
             _within(target.memory, source.memory)
         elif target.kind == "device":

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from pinlab.sim.errors import CaptureError
 from pinlab.sim.operation import Operation
 from pinlab.sim.queue import StreamQueue, Ticket
 from pinlab.sim.state import accelerator
@@ -125,20 +126,32 @@ class Event:
         ticket = self.ticket
         if ticket is None:
             return
+        if ticket.capture is not None and ticket.capture.over:
+            raise CaptureError("a stream cannot wait for an event of a capture that has ended")
         mark = Operation("wait", "wait", queue, None)
         mark.guard = ticket
         accelerator().submit(mark)
 
     def query(self) -> bool:
         """Whether the latest recording was reached. Does not wait."""
-        ticket = self.ticket
+        ticket = self._of_the_queue("asked about")
         return ticket is None or _poll(ticket.stream, ticket.seq)
 
     def synchronize(self) -> None:
         """Return when the latest recording was reached."""
-        ticket = self.ticket
+        ticket = self._of_the_queue("waited for")
         if ticket is not None:
             accelerator().wait([(ticket.stream, ticket.seq)])
+
+    def _of_the_queue(self, what: str) -> Ticket | None:
+        """The latest recording, unless it is part of a captured graph: then nothing was queued."""
+        ticket = self.ticket
+        if ticket is not None and ticket.capture is not None:
+            why = f"an event that was recorded in a capture cannot be {what} by the host"
+            if ticket.capture.over:
+                raise CaptureError(why)
+            ticket.capture.fail(why)
+        return ticket
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between the two recordings, in this machine's time.
@@ -149,7 +162,7 @@ class Event:
         """
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("both events must be created with enable_timing=True")
-        first, last = self.ticket, end_event.ticket
+        first, last = self._of_the_queue("timed"), end_event._of_the_queue("timed")
         if first is None or last is None:
             raise ValueError("both events must be recorded before calling elapsed_time")
         if not (self.query() and end_event.query()):
@@ -160,7 +173,7 @@ class Event:
         ticket = self.ticket
         if ticket is None:
             return "<pinlab.sim.Event, not recorded>"
-        state = "reached" if ticket.done else "pending"
+        state = "captured" if ticket.capture else "reached" if ticket.done else "pending"
         return f"<pinlab.sim.Event on stream {ticket.stream.index}, {state}>"
 
 
@@ -214,6 +227,8 @@ def synchronize(device: Any = None) -> None:
     check_device(device)
     device_ = accelerator()
     device_.check_process()
+    for capture in device_.captures:
+        capture.fail("the device cannot be waited for while a stream is being captured")
     with device_.lock:
         device_.wait(device_.everything())
 
@@ -239,6 +254,8 @@ def _from_pool(priority: int) -> StreamQueue:
 def _poll(queue: StreamQueue, seq: int) -> bool:
     device = accelerator()
     device.check_process()
+    if queue.capture is not None:
+        queue.capture.fail("a stream that is being captured cannot be asked about")
     with device.lock:
         device.mode.polled(device, (queue, seq))
         done = queue.completed >= seq

@@ -18,6 +18,8 @@ class Kind(StrEnum):
     REUSED = "reused while pending"
     UNORDERED = "unordered streams"
     BLOCK_REUSED = "device block reused"
+    CAPTURED_WRITTEN = "write to a captured source, within the capture"
+    STALE_REPLAY = "replay of memory that was dropped since the capture"
 
 
 _COPIES = frozenset({"upload", "download", "raw upload", "raw download"})

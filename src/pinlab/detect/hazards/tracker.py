@@ -52,6 +52,9 @@ class Tracker:
         work = Work(operation)
         self._check_streams(work)
         self.work = [*self.work[-REMEMBERED:], work]
+        if operation.stale:
+            tensor = (*operation.host_reads, *operation.host_writes)[0]
+            self._report(Kind.STALE_REPLAY, operation, tensor, operation.queued_at)
         if not operation.waited and (operation.host_reads or operation.host_writes):
             self.flights.append(Flight(operation))
 
@@ -66,8 +69,21 @@ class Tracker:
     def waited(self, targets: Iterable[Target]) -> None:
         self.look()
         self.order.waited(targets)
-        self.flights = [f for f in self.flights if not self.order.is_over(f.operation)]
+        self.flights = [
+            f for f in self.flights if f.captured or not self.order.is_over(f.operation)
+        ]
         self.work = [w for w in self.work if not self.order.is_over(w.operation)]
+
+    def captured(self, operation: Operation) -> None:
+        """It was written down, not queued; until the capture ends, the host should not edit it."""
+        self.look()
+        if operation.host_reads:
+            self.flights.append(Flight(operation, captured=True))
+
+    def capture_ended(self, operations: list[Operation]) -> None:
+        """From now on the host may refill the sources: that is what replays are for."""
+        self.look()
+        self.flights = [f for f in self.flights if f.operation not in operations]
 
     # -- the host's accesses ----------------------------------------------------------------------
 

@@ -54,7 +54,9 @@ def hazards(lines: bool = False) -> Iterator[Findings]:
     with ExitStack() as stack:
         with device.lock:
             device.observers.append(tracker)
+            device.capture_observers.append(tracker)
         stack.callback(device.observers.remove, tracker)
+        stack.callback(device.capture_observers.remove, tracker)
         stack.enter_context(_lifetimes(tracker))
         stack.enter_context(conversions_reported(tracker))
         stack.enter_context(HostAccess(tracker))

@@ -55,15 +55,23 @@ class Part:
 
 
 class Flight:
-    """A copy or kernel that uses host memory late, until a wait has covered it."""
+    """A copy or kernel that uses host memory late, until a wait has covered it.
 
-    def __init__(self, operation: Operation) -> None:
+    One that is `captured` was not queued: every replay will read what the host leaves there.
+    """
+
+    def __init__(self, operation: Operation, captured: bool = False) -> None:
         self.operation = operation
+        self.captured = captured
+        if captured:
+            self.parts = [Part(tensor, Kind.CAPTURED_WRITTEN) for tensor in operation.host_reads]
+            self.written: Runs = ()
+            return
         written = [Part(tensor, Kind.DESTINATION_WRITTEN) for tensor in operation.host_writes]
         runs = [part.watched.runs for part in written]
         read = [Part(tensor, Kind.SOURCE_WRITTEN) for tensor in operation.host_reads]
         self.parts = [part for part in read if part.watched.runs not in runs] + written
-        self.written: Runs = merged(run for part in written for run in part.watched.runs)
+        self.written = merged(run for part in written for run in part.watched.runs)
 
     def overlapping(self, runs: Runs) -> list[Part]:
         """The parts of which `runs` holds any byte."""
