@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from matplotlib.patches import Rectangle
 
-from pinlab.figures.style import PALETTE, PAPER, SMALLEST, Drawing, house_style, mixed
+from pinlab.figures.style import INK, PALETTE, PAPER, SMALLEST, Drawing, house_style, mixed
 from pinlab.serving import Rate
 
 Matrix = Mapping[str, Mapping[str, Rate]]  # bug -> test -> how often the test was red
@@ -54,7 +54,7 @@ def catch_matrix(matrix: Matrix) -> Drawing:
                 SQUARE - 0.06,
                 ROW - 0.06,
                 facecolor=mixed(ink, PAPER, 0.3),
-                edgecolor=ink,
+                edgecolor=mixed(ink, INK, 0.75),
                 hatch=hatch,
                 hatchcolor=mixed(ink, PAPER, 0.6),
             )

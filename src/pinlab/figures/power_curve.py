@@ -77,15 +77,20 @@ def power_curve(rates: Sequence[float], simulated: Simulated) -> Drawing:
 def power_curve_twin(rates: Sequence[float], simulated: Simulated) -> list[str]:
     """One line for each rate: when it is found with 95 % chance; exact and simulated values."""
     _check(rates, simulated)
-    lines = ["power curves: chance of at least one failure in n runs"]
+    counts = sorted({n for points in simulated.values() for n in points})
+    columns = "".join(f"{f'n={n}':>15}" for n in counts)
+    lines = ["power curves: chance in % of at least one failure in n runs, exact (simulated)"]
+    lines.append(f"  runs that fail  95 % after{columns}")
     for rate in rates:
-        line = f"  {percent(rate):>4} of runs fail: 95 % after {runs_for(rate):>3,} runs"
-        points = [
-            f"n={n} {100 * power(rate, n):.1f} % (simulated {100 * share:.1f} %)"
-            for n, share in sorted(simulated.get(rate, {}).items())
-        ]
-        lines.append("; ".join([line, *points]))
+        squares = [_square(rate, n, simulated.get(rate, {}).get(n)) for n in counts]
+        after = f"{runs_for(rate):,} runs"
+        lines.append(f"  {percent(rate):>14}{after:>12}" + "".join(squares))
     return lines
+
+
+def _square(rate: float, runs: int, share: float | None) -> str:
+    simulated = "" if share is None else f" ({100 * share:.1f})"
+    return f"{100 * power(rate, runs):.1f}{simulated}".rjust(15)
 
 
 def power_curve_alt(rates: Sequence[float], simulated: Simulated) -> str:
