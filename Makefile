@@ -5,6 +5,7 @@ PIP_ARGS ?=
 LAB_ARGS ?=
 TESTS    ?=
 NOTEBOOKS_ARGS ?=
+HUB_ARGS ?=
 WORKERS  ?= 2
 
 # torch numbers depend on the thread count, and two workers share the cores.
@@ -74,6 +75,11 @@ site: $(TSTAMP)  ## the static site, under build/site
 
 slides: $(TSTAMP)  ## a deck of slides from each lesson, under build/slides
 	$(PY) tools/build_slides.py
+
+hub: $(TSTAMP)  ## start a JupyterHub, let ten learners work at once, report; needs Node.js
+	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[hub]'
+	npm install --silent --no-fund --no-audit --prefix build/hub configurable-http-proxy@5.3.0
+	$(PY) workshop/hub/drive_class.py $(HUB_ARGS)
 
 clean:  ## remove what the commands made, the environment included
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
