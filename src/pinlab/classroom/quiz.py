@@ -1,6 +1,7 @@
 """Pre- and post-quiz: twelve questions, answered before and after the series, scored by belief.
 
-Answers stay in the running kernel; nothing is sent or written anywhere.
+Answers stay in the running kernel; nothing is sent anywhere. `quiz_sheet.save` writes them to a
+file if you ask for it.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Quiz:
 
     def report(self) -> str:
         """How many are right, and which beliefs the wrong ones betray."""
-        right = [n for n, option in self.answers.items() if option == self._item(n).right]
+        right = self.right()
         head = f"{self.which}-quiz: {len(self.answers)} of {len(self.items)} answered, "
         lines = [head + f"{len(right)} right"]
         for belief, count in self.beliefs().items():
@@ -82,6 +83,10 @@ class Quiz:
             if number not in right:
                 lines += _wrapped(f"{number}. {item.right} {item.why}", "  ")
         return "\n".join(lines)
+
+    def right(self) -> list[int]:
+        """The numbers of the questions that are answered rightly."""
+        return [n for n, option in self.answers.items() if option == self._item(n).right]
 
     def beliefs(self) -> dict[str, int]:
         """Belief → how many answers betray it, most frequent first."""
