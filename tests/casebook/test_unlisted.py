@@ -1,7 +1,4 @@
-"""Bugs of the same kinds that no case tells, and look-alikes that are right.
-
-Each program is put before `explore` and `hazards`. The line that does the damage is marked.
-"""
+"""Bugs of the kinds B, C, D and W that no case tells, and look-alikes that are right."""
 
 from __future__ import annotations
 
@@ -9,68 +6,27 @@ import ctypes
 import io
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from pinlab import sim
-from pinlab.casebook.c10_copies_in_the_default_stream import run as copy_and_recycle
-from pinlab.detect.hazards import hazards
-from pinlab.device import pick_device
-from pinlab.schedules import explore
+from .variants import (
+    Collection,
+    Variant,
+    check_found,
+    check_quiet,
+    device,
+    gpu,
+    on_device,
+    pinned,
+)
 
-device = pick_device()
-gpu: Any = torch.get_device_module(device)
-UNTRACKED = sim.Platform(host_allocator_tracks=False)
-CULPRIT = "# culprit"
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A program, its right value, and what the tools are to say."""
-
-    program: Callable[[], Any]
-    right: Any
-    platform: sim.Platform
-    unseen: str
-
-    def __repr__(self) -> str:
-        return self.program.__name__
-
-
-BUGS: list[Variant] = []
-LOOKALIKES: list[Variant] = []
-
-
-def _noted(into: list[Variant], right: Any, rules: sim.Platform, unseen: str) -> Any:
-    def note(program: Callable[[], Any]) -> Callable[[], Any]:
-        into.append(Variant(program, right, rules, unseen))
-        return program
-
-    return note
-
-
-def bug(right: Any, rules: sim.Platform = sim.Platform(), unseen: str = "") -> Any:  # noqa: B008
-    """`unseen`: why `hazards` says nothing."""
-    return _noted(BUGS, right, rules, unseen)
-
-
-def lookalike(right: Any, rules: sim.Platform = sim.Platform()) -> Any:  # noqa: B008
-    return _noted(LOOKALIKES, right, rules, "")
-
-
-def pinned(*values: int) -> torch.Tensor:
-    return torch.tensor(values, pin_memory=True)
-
-
-def on_device(*values: int) -> torch.Tensor:
-    return torch.tensor(values).to(device)
+bug, lookalike = Collection(), Collection()
 
 
 # -- B and C: the source changes while its upload is pending --------------------------------------
@@ -444,177 +400,11 @@ def download_into_a_column() -> Any:
     return landing[:, 1:].tolist()
 
 
-# -- E: memory that is given back too early -------------------------------------------------------
-
-
-@bug([3, 4])
-def slice_that_the_allocator_cannot_recognise() -> Any:
-    batch = pinned(1, 2, 3, 4)
-    there = torch.from_numpy(batch.numpy()[2:]).to(device, non_blocking=True)
-    del batch  # culprit
-    _other = pinned(8, 8, 8, 8)
-    return there.tolist()
-
-
-@bug([[1], [2], [3]], UNTRACKED)
-def list_of_temporaries_cleared_too_early() -> Any:
-    uploads, kept = [], []
-    for value in (1, 2, 3):
-        kept.append(pinned(value))
-        uploads.append(kept[-1].to(device, non_blocking=True))
-        kept.clear()  # culprit
-    return [upload.tolist() for upload in uploads]
-
-
-@bug([5], UNTRACKED)
-def dropped_when_a_function_returns() -> Any:
-    def upload(value: int) -> torch.Tensor:
-        source = pinned(value)
-        return source.to(device, non_blocking=True)
-
-    first = upload(5)  # culprit
-    upload(6)
-    return first.tolist()
-
-
-@lookalike([[1], [2], [3]], UNTRACKED)
-def list_of_temporaries_cleared_after_the_wait() -> Any:
-    uploads, kept = [], []
-    for value in (1, 2, 3):
-        kept.append(pinned(value))
-        uploads.append(kept[-1].to(device, non_blocking=True))
-    gpu.synchronize()
-    kept.clear()
-    return [upload.tolist() for upload in uploads]
-
-
-@lookalike([5])
-def name_of_a_pinned_temporary_bound_anew() -> Any:
-    source = pinned(5)
-    there = source.to(device, non_blocking=True)
-    source = pinned(6)
-    return there.tolist() if source[0] else None
-
-
-# -- F, G and H: streams and device memory --------------------------------------------------------
-
-
-@bug(30)
-def event_recorded_before_the_work() -> Any:
-    side, there = gpu.Stream(), on_device(0)
-    done = side.record_event()
-    with gpu.stream(side):
-        there.add_(3)
-    done.wait()
-    result = there * 10  # culprit
-    gpu.synchronize()
-    return result.item()
-
-
-@bug(30)
-def wait_in_the_wrong_direction() -> Any:
-    side, there = gpu.Stream(), on_device(0)
-    with gpu.stream(side):
-        there.add_(3)
-    side.wait_stream(gpu.current_stream())
-    result = there * 10  # culprit
-    gpu.synchronize()
-    return result.item()
-
-
-@bug([[1], [2], [3]])
-def two_device_buffers_for_three_steps() -> Any:
-    buffers, late, read = [on_device(0), on_device(0)], gpu.Stream(), []
-    for step in (1, 2, 3):
-        buffer = buffers[step % 2]
-        buffer.fill_(step)  # culprit
-        late.wait_stream(gpu.current_stream())
-        with gpu.stream(late):
-            read.append(buffer + 0)
-    gpu.synchronize()
-    return [one.tolist() for one in read]
-
-
-@lookalike([[10], [2]])
-def block_handed_out_before_the_edge_is_made() -> Any:
-    side, main, source = gpu.Stream(), gpu.current_stream(), pinned(2)
-    with gpu.stream(side):
-        there = on_device(1)
-    main.wait_stream(side)
-    result = there * 10
-    del there
-    with gpu.stream(side):
-        again = torch.empty(1, dtype=torch.int64, device=device)
-    side.wait_stream(main)
-    with gpu.stream(side):
-        again.copy_(source, non_blocking=True)
-    gpu.synchronize()
-    return [result.tolist(), again.tolist()]
-
-
-@lookalike(6)
-def edges_over_three_streams() -> Any:
-    there, first, second = on_device(1), gpu.Stream(), gpu.Stream()
-    first.wait_stream(gpu.current_stream())
-    with gpu.stream(first):
-        there.mul_(2)
-    second.wait_event(first.record_event())
-    with gpu.stream(second):
-        there.mul_(3)
-    gpu.current_stream().wait_stream(second)
-    return there.item()
-
-
-@lookalike([7])
-def waited_for_through_another_stream() -> Any:
-    source, side = pinned(7), gpu.Stream()
-    there = source.to(device, non_blocking=True)
-    side.wait_stream(gpu.current_stream())
-    side.synchronize()
-    source.zero_()
-    return there.tolist()
-
-
-@lookalike([[1], [2], [3]])
-def readers_waited_for_before_the_next_write() -> Any:
-    buffer, late, read = on_device(0), gpu.Stream(), []
-    for step in (1, 2, 3):
-        gpu.current_stream().wait_stream(late)
-        buffer.fill_(step)
-        late.wait_stream(gpu.current_stream())
-        with gpu.stream(late):
-            read.append(buffer + 0)
-    gpu.synchronize()
-    return [one.tolist() for one in read]
-
-
-@pytest.mark.parametrize("variant", BUGS, ids=repr)
+@pytest.mark.parametrize("variant", bug, ids=repr)
 def test_a_bug_is_found_by_the_explorer_and_located_by_hazards(variant: Variant) -> None:
-    with sim.platform(variant.platform):
-        report = explore(variant.program, expect=variant.right)
-        assert report.counterexample is not None, report.certificate()
-        assert variant.right in list(report.outcomes), report.certificate()
-        sim.reset()
-        with sim.mode("lazy"), hazards(lines=True) as found:
-            variant.program()
-    lines = [one.written_at.source for one in found if isinstance(one.written_at, sim.Place)]
-    assert any(CULPRIT in line for line in lines) == (not variant.unseen), str(found)
+    check_found(variant)
 
 
-@pytest.mark.parametrize("variant", LOOKALIKES, ids=repr)
+@pytest.mark.parametrize("variant", lookalike, ids=repr)
 def test_a_lookalike_is_right_and_nobody_complains(variant: Variant) -> None:
-    with sim.platform(variant.platform):
-        report = explore(variant.program, expect=variant.right)
-        assert report.correct, report.certificate()
-        sim.reset()
-        with sim.mode("lazy"), hazards(lines=True) as found:
-            variant.program()
-    assert not found, str(found)
-
-
-def test_a_control_under_the_other_configuration_is_a_bug() -> None:
-    report = explore(lambda: copy_and_recycle(device, copy_in_default_stream=False)[0], expect=7)
-    assert sorted(report.outcomes.values_seen()) == [-1, 7]
-    with sim.mode("lazy"), hazards(lines=True) as found:
-        copy_and_recycle(device, copy_in_default_stream=False)
-    assert ["_scratch = torch" in str(one.written_at.source) for one in found] == [True]
+    check_quiet(variant)
