@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pinlab.detect.lint.finding import Finding, Level
@@ -58,23 +59,33 @@ def needs_walk(data: bytes, options: Options, names: frozenset[bytes]) -> bool:
 
 def _moves_rows(data: bytes) -> bool:
     """``m[i], m[j] = …``, or ``m[i] = m[j]`` beside ``t = m[i]`` and ``m[j] = t``."""
-    stores = [n for n in data.splitlines() if b"] =" in n or b"]=" in n or b"]) =" in n]
-    for line in stores:
-        move = ROW_MOVE.match(line) if line.count(b"[") > 1 else None
-        if move is not None and _through_a_name(move[1].rpartition(b".")[2], data):
-            return True
-        if b"]," in line and TUPLE_SWAP.match(line):
-            return True
+    for mark in (b"] =", b"]=", b"]) ="):
+        for line in _lines_with(mark, data):
+            move = ROW_MOVE.match(line) if line.count(b"[") > 1 else None
+            if move is not None and _through_a_name(move[1].rpartition(b".")[2], data):
+                return True
+            if b"]," in line and TUPLE_SWAP.match(line):
+                return True
     return False
 
 
+def _lines_with(mark: bytes, data: bytes) -> Iterator[bytes]:
+    """The lines that contain `mark`, found without looking at the others."""
+    at = data.find(mark)
+    while at >= 0:
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield data[data.rfind(b"\n", 0, at) + 1 : end]
+        at = data.find(mark, end)
+
+
 def _through_a_name(rows: bytes, data: bytes) -> bool:
-    name = re.escape(rows)
-    taken = re.search(rb"(?m)^\s*\w+\s*=\s*(?:[\w.]*\.)?" + name + rb"\[", data)
-    put_back = re.search(
-        rb"(?m)^\s*(?:[\w.]*\.)?" + name + rb"\[[^\n=]*\]\s*=\s*\w+\s*(?:#|$)", data
+    taken = re.compile(rb"[ \t]*\w+[ \t]*=[ \t]*(?:[\w.]*\.)?" + re.escape(rows) + rb"\[")
+    put_back = re.compile(
+        rb"[ \t]*(?:[\w.]*\.)?" + re.escape(rows) + rb"\[[^=]*\][ \t]*=[ \t]*\w+[ \t]*(?:#|$)"
     )
-    return taken is not None and put_back is not None
+    lines = list(_lines_with(rows + b"[", data))
+    return any(map(taken.match, lines)) and any(map(put_back.match, lines))
 
 
 def check_source(source: Source, project: Project, options: Options) -> list[Finding]:

@@ -22,7 +22,7 @@ POOL_FROM = 48
 # Syntax trees are many objects and no cycles: collecting at Python's own pace costs a third of
 # the time.
 GC_THRESHOLDS = (200_000, 20, 20)
-CHUNK = 24
+CHUNK = 8
 
 
 def lint_paths(paths: Iterable[str], options: Options, jobs: int | None = None) -> list[Finding]:
@@ -99,23 +99,29 @@ def _check(path: str, project: Project, options: Options, names: frozenset[bytes
 
 # In a pool: the project is built once a process, its modules parsed on first use. ------------
 
-_worker: list[tuple[Project, Options, frozenset[bytes]]] = []
+_projects: list[Project] = []
 
 
-def _start_worker(table: dict[str, list[str]], options: Options) -> None:
-    gc.set_threshold(*GC_THRESHOLDS)
-    project = Project(table, options.everything)
-    _worker[:] = [(project, options, _names(table))]
-
-
-def _check_in_pool(path: str) -> list[Finding]:
-    project, options, names = _worker[0]
-    return _check(path, project, options, names)
+def _check_in_pool(job: tuple[str, dict[str, list[str]], Options]) -> list[Finding]:
+    path, table, options = job
+    if not _projects:
+        gc.set_threshold(*GC_THRESHOLDS)
+        _projects.append(Project(table, options.everything))
+    return _check(path, _projects[0], options, _names(table))
 
 
 def _in_pool(files: list[str], options: Options, jobs: int) -> list[Finding]:
+    """The largest files first: a long one at the end would be waited for alone."""
+    largest_first = sorted(files, key=_size, reverse=True)
     with ProcessPoolExecutor(jobs) as pool:
         table = _table(files, pool.map(_holders, files, chunksize=CHUNK))
-    with ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(table, options)) as pool:
-        groups = pool.map(_check_in_pool, files, chunksize=CHUNK)
+        tasks = [(path, table, options) for path in largest_first]
+        groups = pool.map(_check_in_pool, tasks, chunksize=CHUNK)
         return sorted(finding for group in groups for finding in group)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0

@@ -6,6 +6,7 @@ import ast
 from typing import NamedTuple
 
 from pinlab.detect.lint.flow.atoms import (
+    NONE,
     NUMBER,
     UNKNOWN,
     Array,
@@ -100,6 +101,9 @@ class Assignments(Comprehensions):
     def run_assign(self, node: ast.Assign, state: State) -> None:
         """An assignment statement."""
         values = self.evaluate(node.value, state)
+        if values == NONE and isinstance(node.value, ast.Attribute):
+            # None at construction; what it is by now is not known.
+            values = UNKNOWN
         for target in node.targets:
             if isinstance(target, ast.Tuple) and len(values) == 1:
                 self._check_tuple_swap(target, values, node, state)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pinlab.detect.lint.flow.assignments import Assignments
 from pinlab.detect.lint.flow.atoms import Array, Event, Stream
 from pinlab.detect.lint.flow.core import Loop
-from pinlab.detect.lint.flow.invocation import truth
 from pinlab.detect.lint.flow.joining import join
 from pinlab.detect.lint.flow.state import State
 
@@ -19,14 +18,9 @@ class Branches(Assignments):
     def run_if(self, node: ast.If, state: State) -> None:
         test = self.evaluate(node.test, state)
         self.read(test, state, node.test, "tested")
-        known = truth(test)
-        if known is not None and any(
-            isinstance(part, ast.Attribute) for part in ast.walk(node.test)
-        ):
-            # An attribute may be set from outside: its value at construction decides nothing.
-            known = None
+        known = self.decided(node.test, test, state)
         base, other = state.copy(), state.copy()
-        absent = self._absent_guard(node.test, state)
+        absent = self._absent_guard(node.test, state) if known is None else None
         if absent is not None:
             # Without the event there is nothing to wait for: the walk takes the author's word
             # that no copy is then in flight, and only notes it.

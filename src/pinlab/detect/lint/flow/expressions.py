@@ -25,8 +25,8 @@ from pinlab.detect.lint.flow.atoms import (
 )
 from pinlab.detect.lint.flow.buffer import Where
 from pinlab.detect.lint.flow.builtins import NAMES as BUILTIN_NAMES
+from pinlab.detect.lint.flow.conditions import Conditions
 from pinlab.detect.lint.flow.joining import join
-from pinlab.detect.lint.flow.literals import Literals
 from pinlab.detect.lint.flow.state import State
 from pinlab.detect.lint.flow.subscripts import entry_name
 
@@ -35,7 +35,7 @@ CONVENTIONS = {"torch": "torch", "np": "numpy", "numpy": "numpy", "th": "torch"}
 Handler = Callable[[ast.expr, State], Values]
 
 
-class Expressions(Literals):
+class Expressions(Conditions):
     """One short method for each kind of expression node."""
 
     def evaluate(self, node: ast.expr, state: State) -> Values:
@@ -161,6 +161,9 @@ class Expressions(Literals):
     def expr_IfExp(self, node: ast.IfExp, state: State) -> Values:
         test = self.evaluate(node.test, state)
         self.read(test, state, node.test, "tested")
+        known = self.decided(node.test, test, state)
+        if known is not None:
+            return self.evaluate(node.body if known else node.orelse, state)
         base, other = state.copy(), state.copy()
         values = self.evaluate(node.body, state)
         otherwise = self.evaluate(node.orelse, other)
