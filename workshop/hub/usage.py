@@ -2,7 +2,8 @@
 
 A learner's processes are the server that the hub started with the learner's folder as HOME, and
 its children, kernels included. Memory is the *proportional* share (Pss): a page that ten processes
-share counts a tenth in each, so the sum over learners is what the machine needs.
+share counts a tenth in each, so the sum over learners is what the machine needs. Processor time of
+a kernel that has ended is in its server's account of its children.
 """
 
 from __future__ import annotations
@@ -22,13 +23,11 @@ class Usage:
 
     memory: int = 0
     cpu: float = 0.0
-    _cpu_of: dict[int, float] | None = None
 
-    def add(self, memory: int, cpu_of: dict[int, float]) -> None:
-        """Take one reading; processes that have ended keep what they had used."""
+    def add(self, memory: int, cpu: float) -> None:
+        """Take one reading."""
         self.memory = max(self.memory, memory)
-        self._cpu_of = {**(self._cpu_of or {}), **cpu_of}
-        self.cpu = sum(self._cpu_of.values())
+        self.cpu = max(self.cpu, cpu)
 
 
 def read(homes: dict[str, Path], usages: dict[str, Usage]) -> None:
@@ -46,7 +45,7 @@ def read(homes: dict[str, Path], usages: dict[str, Usage]) -> None:
             found[name].append(process)
     for name, processes in found.items():
         memory = sum(_memory_of(process) for process in processes)
-        usages[name].add(memory, {process: _cpu_of(process) for process in processes})
+        usages[name].add(memory, sum(_cpu_of(process) for process in processes))
 
 
 def _processes() -> Iterable[int]:
@@ -71,8 +70,9 @@ def _memory_of(process: int) -> int:
 
 
 def _cpu_of(process: int) -> float:
+    """Seconds of the process and of its children that have ended."""
     try:
         fields = (PROC / str(process) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return sum(int(field) for field in fields[11:15]) / TICKS
