@@ -46,14 +46,16 @@ def test_writes_to_an_uploads_source_are_caught_in_every_mode(mode: str) -> None
         there = row.to(device, non_blocking=True)
         face[1] = 7  # what stands there already
         face[2] = 40
+        memoryview(face)[0] = 5
         there.tolist()
 
     with sim.mode(mode):
         report = fence(program)
-    equal, other = report.hits
+    equal, other, _ = report.hits
     assert hits(report) == [
         (Kind.SOURCE_WRITTEN, "face[1] = 7  # what stands there already"),
         (Kind.SOURCE_WRITTEN, "face[2] = 40"),
+        (Kind.SOURCE_WRITTEN, "memoryview(face)[0] = 5"),
     ]
     assert equal.buffer.name == other.buffer.name == "row"
     assert equal.queued_at.source == "there = row.to(device, non_blocking=True)"
