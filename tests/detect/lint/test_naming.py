@@ -58,3 +58,42 @@ class Batch:
     assert [(f.line, f.rule) for f in lint_text(text, NAMING) if f.rule == "PIN001"] == [
         (6, "PIN001")
     ]
+
+
+def test_a_marked_name_is_believed_on_any_object_and_as_a_parameter() -> None:
+    text = """\
+class Runner:
+    def __init__(self, batch):
+        self.batch = batch
+    def keep(self, meta, k):
+        meta.lens = self.batch.lens_pinned[:k]
+def view(rows_cpu_tensor, k):
+    return Meta(rows_cpu_tensor[:k])
+def snapshot(rows_cpu_tensor, k):
+    return Meta(rows_cpu_tensor[:k].clone())
+def upload(rows_pinned, there):
+    there.copy_(rows_pinned, non_blocking=True)
+    rows_pinned[0] = 3
+"""
+    found = {(f.line, f.rule) for f in lint_text(text, NAMING) if f.rule != "PIN009"}
+    assert found == {(5, "PIN001"), (7, "PIN001"), (12, "PIN003")}
+    assert lint_text(text) == []
+
+
+def test_reaching_into_another_object_for_its_pinned_memory_is_reported() -> None:
+    text = """\
+class Batch:
+    def __init__(self, rows):
+        self._rows_pinned = rows
+    def equals(self, other):
+        return self._rows_pinned.equal(other._rows_pinned)
+class Runner:
+    def __init__(self, batch):
+        self.batch = batch
+    def longest(self):
+        return int(self.batch._rows_pinned.max())
+def total(batch):
+    return int(batch._rows_pinned.sum())
+"""
+    found = [(f.line, f.rule) for f in lint_text(text, NAMING)]
+    assert found == [(10, "PIN009"), (12, "PIN009")]

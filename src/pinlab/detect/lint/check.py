@@ -134,10 +134,10 @@ def _walk(source: Source, tree: ast.Module, project: Project, options: Options) 
 def _naming(walker: Interpreter, path: str, options: Options) -> list[Finding]:
     if naming.ID not in options.enabled:
         return []
+    classes = walker.module.classes.values()
     return [
-        found
-        for cls in walker.module.classes.values()
-        for found in naming.check_names(path, cls, walker.class_attributes(cls))
+        *(f for c in classes for f in naming.check_names(path, c, walker.class_attributes(c))),
+        *naming.check_reach(path, walker.module.tree),
     ]
 
 

@@ -82,6 +82,10 @@ class Annotations(Escapes):
             self.buffers[site] = buffer
         return one(Array(buffer, face))
 
+    def is_trusted(self, name: str) -> bool:
+        """Whether names are believed, and this one says that its memory is pinned."""
+        return bool(self.trusted_suffixes) and name.endswith(self.trusted_suffixes)
+
     def trusted(self, path: str, node: ast.AST) -> Values:
         """Memory that its name declares to be pinned, made out of sight."""
         site = f"named:{path}"

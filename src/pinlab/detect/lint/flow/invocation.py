@@ -140,6 +140,8 @@ class Invocation(Objects):
         followed = self.frame.call is not None and not self._stands_for_any_call(func)
         if default is not None and followed:
             return self.evaluate(default, state)
+        if self.is_trusted(arg.arg):
+            return self.trusted(arg.arg, arg)
         return self.annotated(arg.annotation, arg.arg, state, arg)
 
     def _stands_for_any_call(self, func: Func) -> bool:

@@ -49,6 +49,8 @@ class Objects(Construction):
             return self.resolve_lib(f"{atom.name}.{name}")
         if isinstance(atom, Ext):
             path = f"{atom.path}.{name}"
+            if self.is_trusted(name):
+                return self.trusted(path, node)
             return state.load("ext", path) or one(Ext(path))
         if isinstance(atom, Cls):
             found = self._class_attribute(atom.info, name, None, state)
@@ -82,7 +84,7 @@ class Objects(Construction):
             return UNKNOWN
         if obj.outside or obj.cls is not None:
             path = f"{obj.title or 'object'}.{name}"
-            if self.trusted_suffixes and name.endswith(self.trusted_suffixes):
+            if self.is_trusted(name):
                 return self.trusted(path, node)
             return state.load("ext", path) or one(Ext(path))
         return state.load(obj.site, "*") if obj.kind == "object" else UNKNOWN

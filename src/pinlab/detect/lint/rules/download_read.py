@@ -5,7 +5,12 @@ from __future__ import annotations
 from pinlab.detect.lint.finding import Finding, Level
 from pinlab.detect.lint.flow.occurrences import HostRead, Occurrence
 from pinlab.detect.lint.rules.rule import Rule, finding
-from pinlab.detect.lint.rules.source_rewritten import copy_level, on_some_path, when
+from pinlab.detect.lint.rules.source_rewritten import (
+    copy_level,
+    on_some_path,
+    pinned_at,
+    when,
+)
 
 ID = "PIN004"
 
@@ -19,7 +24,7 @@ def judge(occurrence: Occurrence) -> Finding | None:
     if pending.buffer.origin == "download":
         where = 'the pinned memory that `.to("cpu", non_blocking=True)` returned'
     else:
-        where = f"{pending.buffer.title} (pinned at {pending.buffer.place.seen_from(path)})"
+        where = f"{pending.buffer.title} ({pinned_at(pending, path)})"
     level = copy_level(pending) if occurrence.certain else Level.NOTE
     message = (
         f"{where} is {occurrence.how}{when(pending, occurrence.spot.line)} before anything waits "

@@ -48,6 +48,36 @@ def check_names(path: str, cls: ClassInfo, attributes: dict[str, Values]) -> lis
     return found
 
 
+def check_reach(path: str, tree: ast.Module) -> list[Finding]:
+    """Findings for private pinned names of another object: ``batch._lens_pinned``.
+
+    Inside a class that has the attribute itself, other instances of it are its own business.
+    """
+    found = []
+    stack: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())]
+    while stack:
+        node, own = stack.pop()
+        if isinstance(node, ast.ClassDef):
+            own |= {p.attr for p in ast.walk(node) if _is_own(p) and isinstance(p, ast.Attribute)}
+        elif isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+            message = (
+                f"`{ast.unparse(node)}` reaches into another object for pinned memory; ask that "
+                "object for a snapshot"
+            )
+            found.append(Finding(path, node.lineno, ID, Level.WARNING, message))
+        stack.extend((child, own) for child in ast.iter_child_nodes(node))
+    return found
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and name.endswith(BUFFER_SUFFIXES)
+
+
+def _is_own(node: ast.AST) -> bool:
+    holder = node.value if isinstance(node, ast.Attribute) else None
+    return isinstance(holder, ast.Name) and holder.id in ("self", "cls")
+
+
 def _fault(name: str, values: Values) -> str:
     pinned = [a for a in values if isinstance(a, Array) and a.buffer.maybe_pinned]
     if not pinned:

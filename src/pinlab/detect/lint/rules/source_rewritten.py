@@ -37,6 +37,8 @@ def copy_level(pending: Pending) -> Level:
 
 def pinned_at(pending: Pending, path: str) -> str:
     """Where the buffer was pinned, in words."""
+    if pending.buffer.origin == "name":
+        return "pinned, by its name"
     at = pending.buffer.place.seen_from(path)
     return f"pinned at {at}" + ("" if pending.buffer.pinned is Pinned.YES else " if asked to")
 
