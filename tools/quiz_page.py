@@ -22,9 +22,9 @@ This page is written by `python -m tools.quiz_page`; a test compares it with the
 KEY_HEAD = """\
 # Key to the quiz
 
-For whoever scores the paper. A letter in bold is right; behind each wrong one stands the belief that
-it betrays, by its id in the [instructor guide](instructor_guide.md#the-fourteen-beliefs). Count per
-belief, before and after; do not count per person.
+For whoever scores the paper. A letter in bold is right; behind each wrong one stands the belief
+that it betrays, by its id in the [instructor guide](instructor_guide.md#the-fourteen-beliefs).
+Count per belief, before and after; do not count per person.
 
 This page is written by `python -m tools.quiz_page`; a test compares it with the questions.
 """
