@@ -157,13 +157,13 @@ def _known(address: int, nbytes: int, name: str) -> End | None:
     """The bytes from an address on, if the device knows it."""
     pinned = host_memory.find(address)
     block = device_memory.find(address) if pinned is None else None
-    if pinned is not None:
-        memory, kind = pinned.memory, "pinned"
+    if pinned is not None:  # behind the fence it is mapped twice: the host's address counts
+        memory, kind, start = pinned.memory, "pinned", pinned.pages.address
     elif block is not None:
-        memory, kind = block.memory, "device"
+        memory, kind, start = block.memory, "device", block.memory.data_ptr()
     else:
         return None
-    offset = address - memory.data_ptr()
+    offset = address - start
     if offset + nbytes > memory.numel():
         left = memory.numel() - offset
         raise ValueError(f"nbytes={nbytes}, but only {left} bytes follow {name} in its block")
