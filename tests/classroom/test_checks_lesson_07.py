@@ -107,6 +107,20 @@ def wants_it_pageable(batch_cls: Batch) -> None:
     assert not lens.is_pinned() or lens.data_ptr() != rows.data_ptr()
 
 
+def returns_its_verdict(batch_cls: Batch) -> bool:
+    batch = three_requests(batch_cls, device)
+    metadata = batch.get_pooling_metadata()
+    before = metadata.prompt_lens.tolist()
+    batch.num_prompt_tokens[0] = 9
+    return bool(metadata.prompt_lens.tolist() == before)
+
+
+def compares_tensors_as_a_truth(batch_cls: Batch) -> None:
+    batch = three_requests(batch_cls, device)
+    lens = batch.get_pooling_metadata().prompt_lens
+    assert lens == lens.clone()
+
+
 def uses_another_class(batch_cls: Batch) -> None:
     uses_the_rows_themselves(InputBatch)
 
@@ -126,6 +140,8 @@ def takes_no_metadata(batch_cls: Batch) -> None:
         (expects_the_change, None, "red on InputBatch as well"),
         (cries_wolf, None, "red on InputBatch as well"),
         (wants_it_pageable, None, "rows that are not pinned"),
+        (returns_its_verdict, None, "use assert"),
+        (compares_tensors_as_a_truth, None, "torch.equal"),
         (uses_another_class, None, "use batch_cls"),
         (takes_no_metadata, None, "never asks for metadata"),
     ],

@@ -18,6 +18,11 @@ EXPLANATIONS = (
     ("has no attribute 'clone'", "clone() is a tensor's word for it; numpy's is copy()"),
     ("has no attribute 'copy'", "copy() is numpy's word for it; a tensor's is clone()"),
     ("expected np.ndarray", "from_numpy takes a numpy array; what you gave it is none"),
+    (
+        "is ambiguous",
+        "a comparison of tensors or arrays has many answers; ask torch.equal(a, b), or compare "
+        "lists: .tolist()",
+    ),
     ("positional argument", "keep the parameters of the stub: the check calls it with those"),
     ("Ellipsis", "there are still dots in your function"),
     ("'ellipsis'", "there are still dots in your function"),

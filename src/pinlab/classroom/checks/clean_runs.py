@@ -10,14 +10,14 @@ from typing import Any
 from pinlab.classroom.checks.attempt import attempt
 from pinlab.classroom.checks.verdict import Verdict, not_answered, right, wrong
 
-RATES = (0.5, 0.2, 0.05, 0.01)
+RATES = (0.5, 0.2, 0.05, 0.01, 0.7)
 
 
 def needed(rate: float) -> int:
     """The smallest n with (1 - rate) ** n at most 5 %, counted up.
 
     >>> [needed(rate) for rate in RATES]
-    [5, 14, 59, 299]
+    [5, 14, 59, 299, 3]
     """
     runs = 1
     while (1 - rate) ** runs > 0.05:
@@ -51,7 +51,7 @@ def _miscounted(rate: float, got: float) -> Verdict:
     if got in (round(1 / rate), math.ceil(1 / rate)):
         return wrong(
             f"{got:.0f} runs for a rate of {rate}: one failure is *expected* in that many, and yet "
-            f"they are all clean with a chance of {clean:.0%}.",
+            f"they are all clean with a chance of {100 * clean:.0f} %.",
             "M8",
             f"(1 - {rate}) ** {got:.0f}",
         )

@@ -34,7 +34,7 @@ def _grade_pair(pair: Any) -> Verdict:
             if is_red(test, batch_cls):
                 return wrong(
                     f"The {name} test is red on {batch_cls.__name__}, which is right. "
-                    "What exactly does it assert?"
+                    "What exactly does it assert? (.correct needs explore(…, expect=WANTED).)"
                 )
         misfit: Verdict | None = judge(test)
         if misfit is not None:

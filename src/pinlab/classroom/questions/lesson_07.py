@@ -15,7 +15,6 @@ QUESTIONS = (
         id="07.1",
         prompt="The test never starts the device. Is it red on the batch with the alias?",
         options=("red", "green"),
-        betrays={"green": "M8"},
         truth=("red", "green"),
     ),
     Question(
@@ -44,6 +43,6 @@ QUESTIONS = (
         prompt="Which commit does git bisect name?",
         options=(VIEW, PIN, INNOCENT),
         parts=(FLAKY, MOVES),
-        betrays_part={FLAKY: {PIN: "M8", VIEW: "M8"}, MOVES: {PIN: "M6"}},
+        betrays_part={FLAKY: {PIN: "M8"}},
     ),
 )
