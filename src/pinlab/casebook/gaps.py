@@ -22,9 +22,9 @@ _BY_TOOL: dict[str, dict[str, str]] = {
     "hazards": dict.fromkeys("AIK", _NOTHING_QUEUED),
     "fence": {
         **dict.fromkeys("AIK", _NOTHING_QUEUED),
-        "E": "A block that was dropped and handed out again may be written by its new owner.",
         "F": "It stops the host. Here work of two streams meets, and the device has its own pages.",
         "G": "It guards pinned pages, and these are pageable.",
+        "J": "A capture queues nothing: when the replay does, the edit is made already.",
         "H": "It stops the host. Here work of two streams meets in device memory.",
     },
     "lint": {

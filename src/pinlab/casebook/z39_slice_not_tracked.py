@@ -43,7 +43,7 @@ CASE = Case(
     ),
     broken=broken,
     fixed=fixed,
-    culprit="del batch",
+    culprit="_other = torch.tensor([8, 8, 8, 8], pin_memory=True)",
     wrong=[8, 8],
     platform=sim.Platform(track_by="data_ptr"),
 )

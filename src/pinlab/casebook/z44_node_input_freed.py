@@ -49,7 +49,7 @@ CASE = Case(
     repair="Where the asynchronous read is not over, the release is put off to the end of the run.",
     broken=broken,
     fixed=fixed,
-    culprit="del node_input",
+    culprit="_next_output = torch.tensor([13], pin_memory=True)",
     wrong=13,
     platform=sim.Platform(host_allocator_tracks=False),
 )
