@@ -8,8 +8,20 @@ case("Z07").program("broken"): 2 different outcomes
 from __future__ import annotations
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import GUARDS, Guard
 from pinlab.casebook.kinds import KINDS, Kind
 from pinlab.casebook.program import Program
 from pinlab.casebook.registry import CaseFileError, case, cases, scan
 
-__all__ = ["KINDS", "Case", "CaseFileError", "Kind", "Program", "case", "cases", "scan"]
+__all__ = [
+    "GUARDS",
+    "KINDS",
+    "Case",
+    "CaseFileError",
+    "Guard",
+    "Kind",
+    "Program",
+    "case",
+    "cases",
+    "scan",
+]

@@ -10,6 +10,7 @@ from difflib import unified_diff
 from typing import Any
 
 from pinlab import sim
+from pinlab.casebook.guards import Guard
 from pinlab.casebook.kinds import Kind
 from pinlab.casebook.program import CaseProgram, Program
 from pinlab.device import pick_device
@@ -41,6 +42,7 @@ class Case:
         culprit: the statement of `broken` that does the damage; "" for a control.
         wrong: what `broken` observes when it goes wrong; None for a control.
         platform: the rules that the programs need.
+        guard: where the guard was missing; None where nobody has said, and for a control.
         unseen: why a tool cannot see this case although it sees others of its kind, by tool.
 
     Raises:
@@ -64,6 +66,7 @@ class Case:
     culprit: str = ""
     wrong: Any = None
     platform: sim.Platform = CUDA
+    guard: Guard | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -73,6 +76,8 @@ class Case:
             raise ValueError(f"public_id {self.public_id!r}; it must be owner/repository#number")
         if not isinstance(self.kind, Kind):
             raise ValueError(f"kind {self.kind!r}; it must be one of pinlab.casebook.kinds")
+        if not isinstance(self.guard, Guard | None):
+            raise ValueError(f"guard {self.guard!r}; it must be one of pinlab.casebook.guards")
         for name in ("title", "symptom", "mechanism", "repair"):
             if not getattr(self, name).strip():
                 raise ValueError(f"{name} is empty")
@@ -85,6 +90,8 @@ class Case:
             raise ValueError("a bug needs a fixed form, a control has none")
         if self.control != (not self.culprit) or self.control != (self.wrong is None):
             raise ValueError("a bug needs its culprit and its wrong value, a control has neither")
+        if self.control and self.guard is not None:
+            raise ValueError("a control lacks no guard")
         if self.culprit not in inspect.getsource(self.broken):
             raise ValueError(f"culprit {self.culprit!r} is no statement of the broken form")
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from pinlab.casebook.case import Case
 from pinlab.casebook.kinds import Kind, kind_of
 
-ROOMS = frozenset({"case", "gaps", "kinds", "program", "registry"})
+ROOMS = frozenset({"case", "gaps", "guards", "kinds", "program", "registry"})
 _NAME = re.compile(r"([zc]\d\d)_[a-z0-9_]+")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import HOST_ALIAS
 
 
@@ -35,6 +36,7 @@ CASE = Case(
     title="Prompt lengths handed out as a view of the runner's rows",
     public_id="vllm-project/vllm#37775",
     kind=HOST_ALIAS,
+    guard=OTHER_PART,
     symptom="Rerank and pooling scores differ from run to run.",
     mechanism=(
         "The prompt lengths were a from_numpy view of a buffer that the runner keeps. Adding "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import HOST_ALIAS
 
 
@@ -27,6 +28,7 @@ CASE = Case(
     title="Rows swapped by tuple assignment of views",
     public_id="vllm-project/vllm#48419",
     kind=HOST_ALIAS,
+    guard=BESIDE,
     symptom="A request loses its restriction to allowed tokens after the batch was reordered.",
     mechanism=(
         "Integer indexing gives views, so the right-hand side of the swap still points at live "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import HOST_ALIAS
 
 
@@ -41,6 +42,7 @@ CASE = Case(
     title="A checkpoint stages CPU tensors by reference",
     public_id="pytorch/pytorch#144657",
     kind=HOST_ALIAS,
+    guard=OTHER_PART,
     symptom="An asynchronous checkpoint contains weights from after the next optimizer step.",
     mechanism=(
         "Staging copies device tensors to the CPU, but for a tensor that is there already, to() "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import EDITED_SOURCE
 
 
@@ -35,6 +36,7 @@ CASE = Case(
     title="A pinned source edited right after its upload was queued",
     public_id="pytorch/pytorch#126946",
     kind=EDITED_SOURCE,
+    guard=BESIDE,
     symptom="The device gets the edited values, not those of the moment of the call.",
     mechanism=(
         "An upload from pinned memory reads its source when the stream gets there. The host "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import EDITED_SOURCE
 
 
@@ -35,6 +36,7 @@ CASE = Case(
     title="The map of used parameters zeroed while its upload is pending",
     public_id="pytorch/pytorch#53160",
     kind=EDITED_SOURCE,
+    guard=OTHER_PART,
     symptom="Now and then, distributed training takes a used parameter for an unused one.",
     mechanism=(
         "At the end of the backward pass the host zeroes its map for the next iteration. The "

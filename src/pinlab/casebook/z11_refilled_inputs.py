@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -44,6 +45,7 @@ CASE = Case(
     title="Pinned inputs refilled for the next step while their upload is pending",
     public_id="vllm-project/vllm#24527",
     kind=REFILLED_BUFFER,
+    guard=OTHER_STEP,
     symptom="Found by review: a step may run with the inputs of the step after it.",
     mechanism=(
         "The runner owns pinned input buffers and refills them for each step. Under "

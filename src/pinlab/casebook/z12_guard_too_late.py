@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import MISPLACED
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -51,6 +52,7 @@ CASE = Case(
     title="The guarded region begins after the first refill",
     public_id="vllm-project/vllm#25279",
     kind=REFILLED_BUFFER,
+    guard=MISPLACED,
     symptom="Sampling parameters come from the wrong step, although the first fix was already in.",
     mechanism=(
         "The event was waited for before the inputs were prepared. The update of the states "

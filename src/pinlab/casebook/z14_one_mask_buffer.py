@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -46,6 +47,7 @@ CASE = Case(
     title="One mask buffer for two steps in flight",
     public_id="vllm-project/vllm#31841",
     kind=REFILLED_BUFFER,
+    guard=OTHER_STEP,
     symptom="The engine dies under sustained image traffic with asynchronous scheduling.",
     mechanism=(
         "The mask of image positions has one pinned buffer, refilled at each step. The engine "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import ONE_PATH
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -66,6 +67,7 @@ CASE = Case(
     title="The guard exists only when one feature is on",
     public_id="vllm-project/vllm#47644",
     kind=REFILLED_BUFFER,
+    guard=ONE_PATH,
     symptom=(
         "Illegal memory access with pipeline parallelism and sparse attention; dense models get "
         "wrong inputs."

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -47,6 +48,7 @@ CASE = Case(
     title="Ids of the pages to zero overwritten by the next call",
     public_id="vllm-project/vllm#48085",
     kind=REFILLED_BUFFER,
+    guard=OTHER_STEP,
     symptom=(
         "Garbage text with hybrid models and speculative decoding: the wrong KV pages get zeroed."
     ),

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -37,6 +38,7 @@ CASE = Case(
     title="Reused attention metadata in pinned memory without a fence",
     public_id="vllm-project/vllm#32799",
     kind=REFILLED_BUFFER,
+    guard=OTHER_STEP,
     symptom="Found before it struck: a runner without fences reuses its metadata buffers.",
     mechanism=(
         "A pinned buffer is refilled for the next step, and no fence separates that from the "

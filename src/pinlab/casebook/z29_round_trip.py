@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import NEVER_WRITTEN, Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import READ_TOO_EARLY
 
 
@@ -31,6 +32,7 @@ CASE = Case(
     title="A non-blocking round trip read before it is over",
     public_id="pytorch/pytorch#127612",
     kind=READ_TOO_EARLY,
+    guard=BESIDE,
     symptom="After a round trip the norm of the difference is large; not on every machine.",
     mechanism=(
         "A non-blocking download to the CPU lands in new pinned memory and returns at once. The "

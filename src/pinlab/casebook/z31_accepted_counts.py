@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import READ_TOO_EARLY
 
 
@@ -36,6 +37,7 @@ CASE = Case(
     title="Accepted token counts read through a numpy view one step later",
     public_id="vllm-project/vllm#36013",
     kind=READ_TOO_EARLY,
+    guard=OTHER_STEP,
     symptom="A hybrid model with speculative decoding sometimes goes on from the wrong state.",
     mechanism=(
         "The counts are downloaded into pinned memory and read through a numpy view in the next "

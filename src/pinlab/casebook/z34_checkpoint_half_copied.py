@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import NEVER_WRITTEN, Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import READ_TOO_EARLY
 
 
@@ -31,6 +32,7 @@ CASE = Case(
     title="A checkpoint written from downloads nobody waited for",
     public_id="NVIDIA/Megatron-LM#833",
     kind=READ_TOO_EARLY,
+    guard=OTHER_PART,
     symptom="A question: can the checkpoint contain tensors that are copied only in part?",
     mechanism=(
         "The checkpoint code downloads with non_blocking and hands the tensors to the writer. "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import LIVE_DESTINATION
 
 
@@ -40,6 +41,7 @@ CASE = Case(
     title="A download lands on rows that the host edits meanwhile",
     public_id="vllm-project/vllm#51599",
     kind=LIVE_DESTINATION,
+    guard=OTHER_PART,
     symptom="A crash or a wrong recurrent state after requests finish while a download is pending.",
     mechanism=(
         "The download writes straight into the rows of the batch. Requests that come and go "

@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import PLATFORM
 from pinlab.casebook.kinds import FREED_TOO_EARLY
 
 
@@ -45,6 +46,7 @@ CASE = Case(
     title="A platform whose host allocator recycles at once",
     public_id="vllm-project/vllm-ascend#15746",
     kind=FREED_TOO_EARLY,
+    guard=PLATFORM,
     symptom="Index out of range, with absurd indices, at high concurrency.",
     mechanism=(
         "A pinned temporary is uploaded and dropped in one expression, which is fine where "

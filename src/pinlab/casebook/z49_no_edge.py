@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -41,6 +42,7 @@ CASE = Case(
     title="Uploaded on a side stream, used on the main one, no edge between",
     public_id="ROCm/pytorch#3194",
     kind=STREAMS_UNORDERED,
+    guard=BESIDE,
     symptom=(
         "With offloading, the result of a matrix product is wrong in nearly every iteration; "
         "the driver was suspected."

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -44,6 +45,7 @@ CASE = Case(
     title="Embeddings freed while a side stream still stashes them",
     public_id="meta-pytorch/torchrec#4231",
     kind=STREAMS_UNORDERED,
+    guard=BESIDE,
     symptom="NaN after embeddings were stashed in host memory.",
     mechanism=(
         "A side stream downloads the embeddings, and their storage is released at once. The "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import MISPLACED
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -48,6 +49,7 @@ CASE = Case(
     title="A weight recorded on the stream that owns it already",
     public_id="huggingface/diffusers#12721",
     kind=STREAMS_UNORDERED,
+    guard=MISPLACED,
     symptom="The image is a mess with record_stream switched on, and right without.",
     mechanism=(
         "The current stream was asked for inside the block of the transfer stream, so the "

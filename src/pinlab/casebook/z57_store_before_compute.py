@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -43,6 +44,7 @@ CASE = Case(
     title="A store stream that does not wait for the compute stream",
     public_id="vllm-project/vllm#45704",
     kind=STREAMS_UNORDERED,
+    guard=OTHER_STEP,
     symptom="Garbled text after KV blocks come back from the host, only under load.",
     mechanism=(
         "The host issues the store one step after the block was written. That is an order of "

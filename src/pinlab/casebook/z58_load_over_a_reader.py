@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -42,6 +43,7 @@ CASE = Case(
     title="A load overwrites a block that is still being read",
     public_id="vllm-project/vllm#47282",
     kind=STREAMS_UNORDERED,
+    guard=OTHER_PART,
     symptom="The same garbled text as in Z57, only rarer, after that one was mended.",
     mechanism=(
         "The mirror image: a block is freed and given to another request, whose load fills it "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import ONE_PATH
 from pinlab.casebook.kinds import STREAMS_UNORDERED
 
 
@@ -43,6 +44,7 @@ CASE = Case(
     title="A reload reads staging memory before the offload filled it",
     public_id="NVIDIA/Megatron-LM#7398",
     kind=STREAMS_UNORDERED,
+    guard=ONE_PATH,
     symptom="Wrong gradients in the warm-up iteration, while the loss still falls.",
     mechanism=(
         "What the two streams share is host memory: the reload on the compute stream reads "

@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import PLATFORM
 from pinlab.casebook.kinds import PLATFORM_ASSUMED
 
 
@@ -34,6 +35,7 @@ CASE = Case(
     title="A download into pageable memory taken for complete on return",
     public_id="microsoft/onnxruntime#26512",
     kind=PLATFORM_ASSUMED,
+    guard=PLATFORM,
     symptom="Rarely, when the GPU is busy, a count is used that nobody has initialised.",
     mechanism=(
         "A comment says that a copy to pageable memory is always complete when the call "

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import DEVICE_BUFFER
 
 
@@ -46,6 +47,7 @@ CASE = Case(
     title="The next chunk overwrites a device buffer before its late reader",
     public_id="vllm-project/vllm#48901",
     kind=DEVICE_BUFFER,
+    guard=OTHER_STEP,
     symptom=(
         "Reranker scores near zero for long inputs, with a compiled model and chunked prefill only."
     ),

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import PLATFORM
 from pinlab.casebook.kinds import OWNERSHIP_LOST
 
 
@@ -35,6 +36,7 @@ CASE = Case(
     title="Read-only numpy data changed through a tensor",
     public_id="pytorch/pytorch#5442",
     kind=OWNERSHIP_LOST,
+    guard=PLATFORM,
     symptom="An array that numpy protects from writing can be changed through a tensor.",
     mechanism=(
         "from_numpy shares the memory and drops the flag that forbids writing (with one warning "

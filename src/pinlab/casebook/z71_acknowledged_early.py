@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import MISPLACED
 from pinlab.casebook.kinds import SHARED_MEMORY
 
 
@@ -47,6 +48,7 @@ CASE = Case(
     title="A shared bucket acknowledged before every rank has copied it",
     public_id="modelscope/ms-swift#10207",
     kind=SHARED_MEMORY,
+    guard=MISPLACED,
     symptom=(
         "With tensor parallelism, the first rollout after the weights were synchronised is "
         "corrupted."
