@@ -14,7 +14,7 @@ from pinlab.sim.state import accelerator, device_memory, host_memory
 from pinlab.sim.tensor import SimTensor, wrap
 
 
-def uva_view(tensor: torch.Tensor) -> SimTensor:
+def uva_view(tensor: torch.Tensor) -> torch.Tensor:
     """A device tensor over the bytes of a pinned host tensor: no copy, now or later.
 
     Every operator on it reads or writes the host's memory when the stream gets there. The view
