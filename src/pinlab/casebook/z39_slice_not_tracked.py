@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import PLATFORM
 from pinlab.casebook.kinds import FREED_TOO_EARLY
 
 
@@ -31,6 +32,7 @@ CASE = Case(
     title="The host allocator misses a slice at an offset",
     public_id="pytorch/pytorch#68749",
     kind=FREED_TOO_EARLY,
+    guard=PLATFORM,
     symptom="Data is lost when slices of a pinned batch are uploaded with non_blocking.",
     mechanism=(
         "The host allocator looked a block up by the address of the tensor's data, and so did "

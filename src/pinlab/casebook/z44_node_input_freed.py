@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_PART
 from pinlab.casebook.kinds import FREED_TOO_EARLY
 
 
@@ -41,6 +42,7 @@ CASE = Case(
     title="An executor frees a copy node's input when the node returns",
     public_id="microsoft/onnxruntime#879",
     kind=FREED_TOO_EARLY,
+    guard=OTHER_PART,
     symptom="Memory corruption whenever a graph contains a node that copies from CPU to GPU.",
     mechanism=(
         "The executor frees the input of a node as soon as the node has returned. The copy node "
