@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import ONE_PATH
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -61,4 +62,5 @@ CASE = Case(
     fixed=fixed,
     culprit="slot[0] = step",
     wrong=[20, 10, 20],
+    guard=ONE_PATH,
 )

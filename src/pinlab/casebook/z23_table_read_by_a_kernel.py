@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import OTHER_STEP
 from pinlab.casebook.kinds import REFILLED_BUFFER
 
 
@@ -71,4 +72,5 @@ CASE = Case(
     fixed=fixed,
     culprit="slot[0] = number",
     wrong=[22, 22],
+    guard=OTHER_STEP,
 )

@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import FREED_TOO_EARLY
 
 
@@ -61,4 +62,5 @@ CASE = Case(
     fixed=fixed,
     culprit="source = chunk.pin_memory()",
     wrong=[[2, 2], [2, 2]],
+    guard=BESIDE,
 )

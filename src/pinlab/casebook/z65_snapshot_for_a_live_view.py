@@ -8,6 +8,7 @@ import torch
 
 from pinlab import sim
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import PLATFORM
 from pinlab.casebook.kinds import PLATFORM_ASSUMED
 
 
@@ -55,6 +56,7 @@ CASE = Case(
     fixed=fixed,
     culprit="view = parameters.to(device)",
     wrong=0,
+    guard=PLATFORM,
     platform=sim.Platform(pinning=False),
     unseen={
         "hazards": "No operation is early or late: a copy was made where none was meant.",

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.casebook.case import Case
+from pinlab.casebook.guards import BESIDE
 from pinlab.casebook.kinds import CAPTURED_ADDRESS
 
 
@@ -55,6 +56,7 @@ CASE = Case(
     fixed=fixed,
     culprit="row[0] = 2",
     wrong=2,
+    guard=BESIDE,
     unseen={
         "fence": "It guards what is queued, and within a capture nothing is queued yet.",
     },
