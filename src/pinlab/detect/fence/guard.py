@@ -14,6 +14,7 @@ from typing import Any
 from pinlab.detect.fence.access import Access
 from pinlab.detect.fence.line_trace import watch_line
 from pinlab.detect.fence.mapping import NONE, READ, WRITE, FencedBlock, map_twice, protect
+from pinlab.detect.fence.opened import Opened
 from pinlab.detect.fence.part import Part
 from pinlab.detect.fence.plan import Died, Ended, Plan
 from pinlab.detect.hazards.line import user_frame
@@ -47,7 +48,7 @@ class Guard:
         self.parts: tuple[Part, ...] = ()  # replaced whole: the handler reads it without a lock
         self.blocks: dict[int, PinnedBlock] = {}  # by the address of the device's mapping
         self.numbers: dict[int, int] = {}  # of the blocks made since, by that address
-        self.open: list[tuple[Part, bytes, Place]] = []  # on a compared line: part, bytes before
+        self.open: list[Opened] = []  # by the compared line that runs now
         self.strays = 0
         self.memory_find: Callable[[int], PinnedBlock | None] = lambda address: None
         self._told: set[Any] = set()
@@ -151,10 +152,10 @@ class Guard:
             os._exit(DIED)
         if frame is not None and not self.open:
             watch_line(frame, self.line_over)
-        opened = [part for part, *_ in self.open]
-        self._open([part for part in near if part not in opened], place)
         page = address // PAGE * PAGE
-        protect(((page, page + PAGE),), WRITE)
+        pages = ((page, page + PAGE),)
+        self.open += [Opened(part, pages, place) for part in near]
+        protect(pages, WRITE)
         return True
 
     def _opened_meanwhile(self, address: int) -> bool:
@@ -171,12 +172,9 @@ class Guard:
             other.allowed != NONE for other in self.parts if other.guards(address)
         )
 
-    def _open(self, parts: Iterable[Part], place: Place) -> None:
-        self.open += [(part, part.bytes(), place) for part in parts]
-
     def open_all(self, place: Place) -> None:
         """Before a line that a system call refused: let it through, to be compared afterwards."""
-        self._open(self.parts, place)
+        self.open += [Opened(part, part.pages, place) for part in self.parts]
         for part in self.parts:
             protect(part.pages, WRITE)
 
@@ -185,12 +183,11 @@ class Guard:
         if not self.open:
             return
         opened, self.open = self.open, []
-        for part, before, place in opened:
-            now = part.bytes()
-            if now != before and not self._device_wrote(part):
-                cut = _changed(before, now, part.tensor.element_size())
-                self._tell(part, place, True, True, before=before[cut], after=now[cut])
-        self._close(merged(page for part, *_ in opened for page in part.pages))
+        for each in opened:
+            change = each.change()
+            if change is not None and not self._device_wrote(each.part):
+                self._tell(each.part, each.place, True, True, before=change[0], after=change[1])
+        self._close(merged(page for each in opened for page in each.pages))
 
     def _device_wrote(self, part: Part) -> bool:
         """Whether a download into these bytes has begun: then a change proves nothing."""
@@ -240,13 +237,3 @@ def _is_our_own(frame: FrameType | None) -> bool:
     """Whether pinlab itself was reading bytes, for a recording or `hazards()`."""
     above = frame.f_back if frame is not None else None  # of ctypes.string_at
     return above is not None and above.f_code.co_filename.endswith(_EXTENT)
-
-
-def _changed(before: bytes, after: bytes, item: int) -> slice:
-    """From the first to the last item that differs.
-
-    >>> _changed(b"aabbccdd", b"aabXcYdd", 2)
-    slice(2, 6, None)
-    """
-    differs = [at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
-    return slice(differs[0] // item * item, (differs[-1] // item + 1) * item)

@@ -20,7 +20,7 @@ class Part:
         tensor: the device's view of it.
         written: whether the operation writes it; else it reads it.
         block, number: its pinned block, and the block's number in order of creation, if any.
-        there, runs: its bytes in the device's and in the host's mapping.
+        runs: its bytes, in the host's mapping.
         pages: the host's pages that hold any of them.
     """
 
@@ -34,9 +34,9 @@ class Part:
     ) -> None:
         self.operation, self.tensor, self.written = operation, tensor, written
         self.block, self.number = block, number
-        self.there = runs_of(self.tensor)
-        move = self.block.pages.address - self.block.memory.data_ptr()
-        self.runs: Runs = tuple((start + move, stop + move) for start, stop in self.there)
+        self.move = self.block.pages.address - self.block.memory.data_ptr()
+        there = runs_of(self.tensor)
+        self.runs: Runs = tuple((start + self.move, stop + self.move) for start, stop in there)
         self.pages = whole_pages(self.runs)
 
     @property
@@ -58,9 +58,10 @@ class Part:
         """Whether the address lies on one of its pages."""
         return _within(self.pages, address)
 
-    def bytes(self) -> bytes:
-        """What stands there now, read as the device reads it."""
-        return b"".join(read(self.there))
+    def bytes(self, runs: Runs) -> bytes:
+        """What stands now at these addresses of the host's, read by way of the device's mapping."""
+        there = tuple((start - self.move, stop - self.move) for start, stop in runs)
+        return b"".join(read(there))
 
     def edge(self, address: int) -> Edge | None:
         """The border of its bytes on that page that lies towards an address beside them.

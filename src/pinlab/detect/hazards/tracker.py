@@ -91,13 +91,18 @@ class Tracker:
         """Compare the bytes of everything in flight; writes happened since the last look."""
         now = at if at is not None else self.place if self.exact else caller_place()
         where: Place | Between = now if self.exact or at else Between(self.place, now)
-        if self.flights:
-            skip = but_not + running_writes(self.device)
-            for flight in self.flights:
-                for part, before, after in flight.news(skip):
-                    self._host(flight, part, part.write_kind, where, before, after)
+        with self.device.lock:  # between a download's end and `completed` its bytes look like ours
+            self._compare(where, but_not)
         if not self.exact:
             self.place = now
+
+    def _compare(self, where: Place | Between, but_not: Runs) -> None:
+        if not self.flights:
+            return
+        skip = but_not + running_writes(self.device)
+        for flight in self.flights:
+            for part, before, after in flight.news(skip):
+                self._host(flight, part, part.write_kind, where, before, after)
 
     def wrote(self, runs: Runs, at: Place) -> None:
         """The host wrote these bytes through torch, on this line; equal bytes count too."""
