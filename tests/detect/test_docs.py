@@ -28,6 +28,9 @@ ROWS = {
         "a pinned block is dropped": "pinned_memory_freed_and_reused a_slice_that_the_allocator",
         "two streams touch": "two_streams_without_an_event host_memory_handed_from_one_stream",
         "a device block": "device_block_reused",
+        "within a capture": "an_edit_of_a_captured_source_within_the_capture",
+        "the host refills": "refilling_between_replays_is_fine",
+        "a graph is replayed": "a_source_dropped_within_the_capture_or_before_the_replay",
     },
     ("hazards", "What is not seen"): {
         "numpy reads the destination": "numpy_read_through_a_face_made_before",
