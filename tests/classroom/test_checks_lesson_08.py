@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from pinlab.classroom.attackers import EXPECTED, Attacker, again, hasty, hoarder, twice
 from pinlab.classroom.cell_source import class_source, lint_class
 from pinlab.classroom.checks.lesson_08 import CHECKS
 from pinlab.device import pick_device
@@ -333,6 +335,18 @@ def test_open_designs_are_told_who_gets_through(buffer_cls: Any, belief: str, sa
     verdict = check_buffer.judge(buffer_cls)
     assert (verdict.state, verdict.belief) == ("wrong", belief), verdict.text
     assert said in verdict.text
+
+
+@pytest.mark.parametrize(
+    ("buffer_cls", "attacker"), [(BarePair, hasty), (WaitsAndHandsOut, hoarder), (OneEvent, twice)]
+)
+def test_the_schedule_of_a_verdict_can_be_run_again(buffer_cls: Any, attacker: Attacker) -> None:
+    verdict = check_buffer.judge(buffer_cls)
+    found = re.match(rf'again\({buffer_cls.__name__}, {attacker.__name__}, "(\S+)"\)', verdict.see)
+    assert found is not None, verdict.see
+    got = again(buffer_cls, attacker, found[1])
+    assert got != EXPECTED[attacker]
+    assert str(got) in verdict.text
 
 
 def test_a_stub_is_not_answered() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from pinlab.device import pick_device
-from pinlab.schedules import Report, explore
+from pinlab.schedules import Report, explore, replay
 
 STEP = [2, 4, 8]  # what the step's upload means
 NEXT = 40  # what the next step writes into row 1
@@ -40,6 +40,8 @@ class Buffer(Protocol):
 
 
 Make = Callable[[int], Buffer]
+Attacker = Callable[[Make], list[int]]
+Attacked = Callable[[], list[int]]
 
 
 def honest(make: Make) -> list[int]:
@@ -105,7 +107,7 @@ def twice(make: Make) -> list[int]:
     return [*first.tolist(), *second.tolist()]
 
 
-EXPECTED: dict[Callable[[Make], list[int]], list[int]] = {
+EXPECTED: dict[Attacker, list[int]] = {
     hasty: STEP,
     hoarder: STEP,
     twice: STEP + STEP,
@@ -115,18 +117,32 @@ EXPECTED: dict[Callable[[Make], list[int]], list[int]] = {
 HONEST = [*STEP, STEP[0], NEXT, STEP[2], STEP[0], NEXT, STEP[2]]
 
 
-def attacked(make: Make, attacker: Callable[[Make], list[int]]) -> Report:
+def attacked(make: Make, attacker: Attacker) -> Report:
     """Every schedule of one attack; `make`'s own lines are steps of the host as well.
 
     >>> from pinlab.serving import InFlightBuffer
     >>> attacked(lambda size: InFlightBuffer("lens", size, device=pick_device()), hasty)
     <hasty: correct in every schedule: 1 schedules run>
     """
+    program, trace = _program(make, attacker)
+    return explore(program, expect=EXPECTED[attacker], trace=trace, max_schedules=LIMIT)
+
+
+def again(make: Make, attacker: Attacker, token: str) -> Any:
+    """One schedule of `attacked(make, attacker)` once more: what the device receives under it.
+
+    >>> from pinlab.serving import InFlightBuffer
+    >>> again(lambda size: InFlightBuffer("lens", size, device=pick_device()), hasty, "h")
+    [2, 4, 8]
+    """
+    program, trace = _program(make, attacker)
+    return replay(program, token, trace=trace)
+
+
+def _program(make: Make, attacker: Attacker) -> tuple[Attacked, list[Callable[..., Any]]]:
     program = partial(attacker, make)
     program.__name__ = attacker.__name__  # type: ignore[attr-defined]  # for the certificate
-    return explore(
-        program, expect=EXPECTED[attacker], trace=[attacker, *lines_of(make)], max_schedules=LIMIT
-    )
+    return program, [attacker, *lines_of(make)]
 
 
 def lines_of(make: Any) -> Iterator[Callable[..., Any]]:

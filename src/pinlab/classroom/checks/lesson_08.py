@@ -135,7 +135,6 @@ def _grade_buffer(buffer_cls: Any) -> Verdict:
         return wrong(CLASS_PLEASE)
     if isinstance(buffer_cls, type) and is_stub(getattr(buffer_cls, "upload", None)):
         return not_answered("upload() does nothing yet.")
-    sim.reset()
     got = attempt(honest, buffer_cls)
     if got != HONEST:
         return wrong(
@@ -184,9 +183,13 @@ def _broken(buffer_cls: Any, attacker: Callable[..., Any], report: Report) -> Ve
             "M11",
         ),
     }[name]
-    replay = f'replay(lambda: {name}(MyBuffer), "{report.counterexample}", trace=[{name}])'
+    made = getattr(buffer_cls, "__name__", "make")
+    see = (
+        f'again({made}, {name}, "{report.counterexample}"), with both from '
+        "pinlab.classroom.attackers"
+    )
     return wrong(
-        f"{name} breaks it: {_told(report)}, meant was {EXPECTED[attacker]}. {text}", belief, replay
+        f"{name} breaks it: {_told(report)}, meant was {EXPECTED[attacker]}. {text}", belief, see
     )
 
 
