@@ -145,7 +145,14 @@ def gaps() -> list[tuple[Case, str, str]]:
 
 def page() -> str:
     """The whole page."""
-    parts = [HEAD, *(_kind_section(letter) for letter in KINDS), _controls(), _coverage(), _why()]
+    parts = [
+        HEAD,
+        *(_kind_section(letter) for letter in KINDS),
+        _controls(),
+        _coverage(),
+        _why(),
+        TAIL,
+    ]
     return "\n".join(part for part in parts if part)
 
 
@@ -157,6 +164,14 @@ page is written by `tools/casebook_table.py` from `src/pinlab/casebook`; a test 
 programs run on the simulated device. None of them was measured on a GPU. What a report says about
 its own system is told as its authors tell it. [The field guide](field_guide.md) is the page to
 print.
+"""
+
+TAIL = """\
+## Adding a case
+
+A case is one file, `src/pinlab/casebook/zNN_what.py` (`cNN_what.py` for a control), with `broken`,
+`fixed` and `CASE`. Nothing else lists it. `python -m pytest tests/casebook` puts it before every
+tool, and `python -m tools.casebook_table` writes this page anew.
 """
 
 

@@ -24,7 +24,6 @@ _BY_TOOL: dict[str, dict[str, str]] = {
         **dict.fromkeys("AIK", _NOTHING_QUEUED),
         "F": "It stops the host. Here work of two streams meets, and the device has its own pages.",
         "G": "It guards pinned pages, and these are pageable.",
-        "J": "A capture queues nothing: when the replay does, the edit is made already.",
         "H": "It stops the host. Here work of two streams meets in device memory.",
     },
     "lint": {
