@@ -123,6 +123,11 @@ class CopiedAndKept(Lens):
         self.source = source
 
 
+class StaysOnTheHost(Lens):
+    def upload(self, device: torch.device) -> torch.Tensor:
+        return self._rows
+
+
 class Failing(Lens):
     def upload(self, device: torch.device) -> torch.Tensor:
         return self._lens.to(device)  # type: ignore[no-any-return, attr-defined]
@@ -141,6 +146,7 @@ def test_a_copying_constructor_is_right(lens_cls: Any) -> None:
         (Contiguous, "M2", "the constructor kept a view"),
         (CopiedTooLate, "M2", "a copy in upload() is too late"),
         (CopiedAndKept, "M2", "also keeps a view"),
+        (StaysOnTheHost, None, "as a tensor on the device"),
         (Failing, None, "AttributeError"),
     ],
 )
@@ -192,6 +198,13 @@ class SnapshotEach:
 
     def upload(self) -> torch.Tensor:
         return torch.from_numpy(self.np).clone().pin_memory().to(device, non_blocking=True)
+
+
+class Blocking(Drafted):
+    """Right, and it gives the asynchronous copy up."""
+
+    def upload(self) -> torch.Tensor:
+        return self._pinned.to(device)
 
 
 class BarePair:
@@ -293,6 +306,21 @@ class RefusesEverybody(Drafted):
         yield
 
 
+class Polls(Drafted):
+    @contextmanager
+    def writing(self) -> Iterator[Any]:
+        draft = self.np
+        yield draft
+        while not all(event.query() for event in self._events):
+            pass
+        self._pinned.numpy()[:] = draft
+
+
+class Returns(BarePair):
+    def writing(self) -> Any:
+        return self.np
+
+
 class ForgetsToWrite(Drafted):
     @contextmanager
     def writing(self) -> Iterator[Any]:
@@ -303,6 +331,7 @@ class ForgetsToWrite(Drafted):
     ("make", "waits"),
     [
         (Drafted, "3 waits and"),
+        (Blocking, "so the host never runs ahead"),
         (SnapshotEach, "0 waits and 96 bytes"),
         (lambda size: InFlightBuffer("lens", size, device=device), "3 waits and 96 bytes"),
         (lambda size: DoubleBuffer("lens", size, device=device), "2 waits and 96 bytes"),
@@ -327,6 +356,8 @@ def test_closed_designs_are_right_and_priced(make: Any, waits: str) -> None:
         (OneEvent, "M11", "twice breaks it"),
         (NotPinnedPair, "M13", "Where pageable uploads are not staged"),
         (RefusesEverybody, None, "this buffer is read-only"),
+        (Polls, None, "more schedules than can be proved here"),
+        (Returns, None, "context manager protocol"),
         (ForgetsToWrite, None, "safe and useless"),
         (7, None, "the class itself"),
     ],

@@ -51,8 +51,8 @@ def _grade_names(batch_cls: Any) -> Verdict:
     shared = [name for name in pinned if _share(lens, getattr(batch, name))]
     if shared:
         return wrong(
-            f"What prompt_lens returns is still a view of {shared[0]}. Its name is private now, "
-            "and its bytes are not.",
+            f"What prompt_lens returns is still a view of {shared[0]}. A private name does not "
+            "make private bytes.",
             "M2",
             f"alias_map(lens=batch.prompt_lens(2), rows=batch.{shared[0]})",
         )
@@ -98,8 +98,9 @@ def _grade_snapshot(lens_cls: Any) -> Verdict:
     if not held:
         return not_answered("The constructor keeps no tensor yet.")
     arrived = attempt(lambda: made.upload(pick_device()))
-    if not isinstance(arrived, torch.Tensor) or arrived.tolist() != STEP:
-        return wrong(f"upload() must return {STEP} as a device tensor, got {arrived!r}.")
+    there = isinstance(arrived, torch.Tensor) and arrived.device.type == pick_device().type
+    if not there or arrived.tolist() != STEP:
+        return wrong(f"upload() must return {STEP} as a tensor on the device, got {arrived!r}.")
     for late, belief, said in (
         (
             False,
@@ -163,9 +164,12 @@ def _grade_buffer(buffer_cls: Any) -> Verdict:
         )
     cost = price(buffer_cls)
     waits = f"{cost.waits} wait{'s' * (cost.waits != 1)}"
+    blocking = price(buffer_cls, steps=1).waits > 0
     return right(
         f"All three attackers are held in every schedule. Four honest steps cost {waits} and "
         f"{cost.copied} bytes that torch copied on the host."
+        + " It waits for its own upload, so the host never runs ahead."
+        * blocking
     )
 
 
