@@ -12,7 +12,6 @@ that is on trust: no view of them outlives the block. One host thread is meant t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,12 +21,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pinlab.sim.place import Place, caller_frame, is_internal, place_of
+from pinlab.serving.caller import caller
+from pinlab.sim.place import Place
 
 Rows = npt.NDArray[Any]
 POLICIES = ("wait", "refuse")
-HERE = os.path.dirname(__file__)
-OWN_FILES = tuple(os.path.join(HERE, name) for name in ("in_flight.py", "double_buffer.py"))
 
 
 class InFlightError(RuntimeError):
@@ -143,7 +141,7 @@ class InFlightBuffer:
         """
         if self._block is None:
             raise InFlightError(
-                f"buffer {self.name!r}: .cpu at {_caller()} is outside a writing block, and a "
+                f"buffer {self.name!r}: .cpu at {caller()} is outside a writing block, and a "
                 "tensor cannot be made read-only; use .np to look, writing() to write"
             )
         return self._block.tensor
@@ -168,7 +166,7 @@ class InFlightBuffer:
     @contextmanager
     def _writing_from(self, start: torch.Tensor) -> Iterator[Rows]:
         """A writing block that begins with the values of `start`."""
-        place = _caller()
+        place = caller()
         self._must_be_closed(f"writing() at {place}")
         self._gate(place)
         tensor = self._pinned if self.direct else start.clone()
@@ -191,7 +189,7 @@ class InFlightBuffer:
         another stream runs behind the last one, as it writes to the same place.
         Raises `ValueError` for a number of rows that there is not, `InFlightError` within a block.
         """
-        place, size = _caller(), len(self._pinned)
+        place, size = caller(), len(self._pinned)
         rows = size if rows is None else rows
         if not 1 <= rows <= size:
             raise ValueError(f"buffer {self.name!r}: upload of {rows} rows; it has 1 to {size}")
@@ -217,7 +215,7 @@ class InFlightBuffer:
         if self._pending is not None:
             self._pending.event.synchronize()
             self.waits += 1
-            self.last_wait = f"waited at {_caller()} for the upload queued at {self._pending.place}"
+            self.last_wait = f"waited at {caller()} for the upload queued at {self._pending.place}"
             self._pending = None
 
     def ready(self) -> bool:
@@ -250,15 +248,3 @@ class InFlightBuffer:
             f"<{type(self).__name__} {self.name!r}: {kind}, {under_way}{open_at}; "
             f"writing() {self.when_pending}s>"
         )
-
-
-def _caller() -> Place:
-    """The user's line: the nearest one outside torch, the device and these buffers."""
-    frame = caller_frame(2)
-    while frame is not None and _is_plumbing(frame.f_code.co_filename):
-        frame = frame.f_back
-    return place_of(frame)
-
-
-def _is_plumbing(filename: str) -> bool:
-    return filename in OWN_FILES or is_internal(filename)
