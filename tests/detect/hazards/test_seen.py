@@ -137,6 +137,16 @@ def test_download_read_early_through_a_numpy_face_taken_in_flight_is_seen() -> N
     assert blamed(found) == [(Kind.DESTINATION_READ, "tail.sum()")]
 
 
+def test_arrays_of_pending_downloads_in_a_list_are_read_by_a_numpy_function() -> None:
+    def program() -> None:
+        faces = [torch.ones(1, device=device).to("cpu", non_blocking=True).numpy() for _ in "ab"]
+        np.concatenate(faces)
+        gpu.synchronize()
+        assert np.stack(faces, axis=1).tolist() == [[1.0, 1.0]]
+
+    assert blamed(watched(program)) == [(Kind.DESTINATION_READ, "np.concatenate(faces)")] * 2
+
+
 def test_download_pickled_or_saved_early_is_seen() -> None:
     def program() -> None:
         back = torch.ones(3, device=device).to("cpu", non_blocking=True)

@@ -51,8 +51,7 @@ class PendingArray(np.ndarray[Any, Any]):
         return getattr(ufunc, method)(*[_plain(value) for value in inputs], **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        self._report()
-        return func(*[_plain(value) for value in args], **{k: _plain(v) for k, v in kwargs.items()})
+        return func(*_read(args), **_read(kwargs))
 
     def __iter__(self) -> Iterator[Any]:
         self._report()
@@ -89,6 +88,22 @@ class PendingArray(np.ndarray[Any, Any]):
     def __float__(self) -> float:
         self._report()
         return float(_plain(self))
+
+
+def _read(value: Any) -> Any:
+    """Arguments of a numpy function: pending arrays are reported, and handed on plain.
+
+    A list of arrays must not call the function's override again.
+    """
+    if isinstance(value, list):
+        return [_read(item) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_read(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _read(item) for key, item in value.items()}
+    if isinstance(value, PendingArray):
+        value._report()
+    return _plain(value)
 
 
 def _plain(value: Any) -> Any:
