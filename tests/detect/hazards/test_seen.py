@@ -5,6 +5,7 @@ Each program is ordinary torch code. A row names the finding's kind and the line
 
 from __future__ import annotations
 
+import copy
 import inspect
 import io
 import pickle
@@ -145,6 +146,28 @@ def test_arrays_of_pending_downloads_in_a_list_are_read_by_a_numpy_function() ->
         assert np.stack(faces, axis=1).tolist() == [[1.0, 1.0]]
 
     assert blamed(watched(program)) == [(Kind.DESTINATION_READ, "np.concatenate(faces)")] * 2
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda face: face.astype("int32"),
+        lambda face: face.argmax(),
+        lambda face: face.dot(face),
+        lambda face: face.flatten(),
+        lambda face: copy.deepcopy(face),
+        lambda face: pickle.dumps(face),
+        lambda face: 1 in face,
+        lambda face: f"{face[:1]}",
+    ],
+)
+def test_methods_of_an_array_that_read_its_elements_are_seen(
+    read: Callable[[np.ndarray], object],
+) -> None:
+    def program() -> None:
+        read(torch.ones(3, device=device).to("cpu", non_blocking=True).numpy())
+
+    assert [hazard.kind for hazard in watched(program)] == [Kind.DESTINATION_READ]
 
 
 def test_download_pickled_or_saved_early_is_seen() -> None:

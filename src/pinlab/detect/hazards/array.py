@@ -57,37 +57,30 @@ class PendingArray(np.ndarray[Any, Any]):
         self._report()
         return iter(_plain(self))
 
-    def tolist(self) -> Any:
-        self._report()
-        return super().tolist()
 
-    def item(self, *args: Any) -> Any:
-        self._report()
-        return super().item(*args)
+READERS = """
+    all any argmax argmin argpartition argsort astype byteswap choose clip compress copy
+    cumprod cumsum dot dump dumps flatten item max mean min nonzero prod repeat round
+    searchsorted std sum take tobytes tofile tolist trace var __bool__ __complex__
+    __contains__ __copy__ __deepcopy__ __float__ __format__ __index__ __int__ __reduce__
+    __reduce_ex__ __repr__ __str__
+""".split()
 
-    def tobytes(self, *args: Any, **kwargs: Any) -> bytes:
-        self._report()
-        return super().tobytes(*args, **kwargs)
 
-    def copy(self, *args: Any, **kwargs: Any) -> Any:
-        self._report()
-        return _plain(self).copy(*args, **kwargs)
+def _reader(name: str) -> Callable[..., Any]:
+    """A method of numpy's that reads the elements, and says so first."""
+    plain = getattr(np.ndarray, name)
 
-    def __repr__(self) -> str:
+    def method(self: PendingArray, *args: Any, **kwargs: Any) -> Any:
         self._report()
-        return repr(_plain(self))
+        return plain(_plain(self), *args, **kwargs)
 
-    def __bool__(self) -> bool:
-        self._report()
-        return bool(_plain(self))
+    method.__name__ = name
+    return method
 
-    def __int__(self) -> int:
-        self._report()
-        return int(_plain(self))
 
-    def __float__(self) -> float:
-        self._report()
-        return float(_plain(self))
+for name in READERS:
+    setattr(PendingArray, name, _reader(name))
 
 
 def _read(value: Any) -> Any:
