@@ -303,6 +303,52 @@ def array_of_a_pending_download() -> Any:
     return np.asarray(back).tolist()  # culprit
 
 
+@bug([4, 5])
+def arrays_of_pending_downloads_joined() -> Any:
+    faces = [on_device(value).to("cpu", non_blocking=True).numpy() for value in (4, 5)]
+    return np.concatenate(faces).tolist()  # culprit
+
+
+class CpuGpuBuffer:
+    """A pinned buffer with its numpy face and its copy on the device, as engines keep them."""
+
+    def __init__(self, size: int) -> None:
+        self.cpu = torch.zeros(size, dtype=torch.int64, pin_memory=True)
+        self.np = self.cpu.numpy()
+        self.gpu = torch.zeros(size, dtype=torch.int64, device=device)
+
+    def copy_to_gpu(self, start: int, stop: int) -> torch.Tensor:
+        return self.gpu[start:stop].copy_(self.cpu[start:stop], non_blocking=True)
+
+
+@bug([[1, 2], [3, 4]])
+def engine_buffer_refilled() -> Any:
+    buffer, steps = CpuGpuBuffer(4), []
+    for values in ([1, 2], [3, 4]):
+        buffer.np[:2] = values  # culprit
+        steps.append(buffer.copy_to_gpu(0, 2) + 0)
+    return [step.tolist() for step in steps]
+
+
+@lookalike([[1, 2], [3, 4]])
+def engine_buffer_filled_half_by_half() -> Any:
+    buffer = CpuGpuBuffer(4)
+    buffer.np[:2] = [1, 2]
+    first = buffer.copy_to_gpu(0, 2) + 0
+    buffer.np[2:] = [3, 4]
+    second = buffer.copy_to_gpu(2, 4) + 0
+    return [first.tolist(), second.tolist()]
+
+
+@bug([1.0])
+def optimizer_steps_on_a_pinned_parameter() -> Any:
+    weight = torch.ones(1).pin_memory().requires_grad_()
+    there = weight.detach().to(device, non_blocking=True)
+    weight.grad = torch.ones(1)
+    torch.optim.SGD([weight], lr=0.5).step()  # culprit
+    return there.tolist()
+
+
 @bug([4, 5], unseen="numpy reads through an array made before the download was queued")
 def array_made_before_the_download() -> Any:
     landing = pinned(0, 0)
