@@ -25,6 +25,15 @@ _CLAIMS = {
     "C04": "Reranker scores near zero: a kernel is said to run before the upload is over.",
     "C07": "One buffer is refilled step after step, and nothing waits for the uploads.",
 }
+# Where another letter is a fair reading too: its reason.
+_ALSO = {
+    "Z08": "C is fair too: the map lives from one iteration to the next.",
+    "Z21": "B is fair too, if the two calls count as one step.",
+    "Z53": "Not E: that is host memory, and here a device block changes hands.",
+    "Z63": "D is fair too: it is a read before its time. CUDA's runtime completes that copy first.",
+    "Z67": "F is fair too: an edge between two streams is missing.",
+    "Z71": "A is fair too: an alias, and a second process.",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,6 +89,7 @@ class Card:
             what = f"no bug, and not {self.case.kind}"
         lines = [f"{self.name}: {what} ({self.case.id}, {self.case.public_id})"]
         lines += _wrapped(self.case.mechanism, "  ")
+        lines += _wrapped(_ALSO.get(self.case.id, ""), "  ")
         lines.append(f"  {_found(report)}")
         return "\n".join(lines)
 

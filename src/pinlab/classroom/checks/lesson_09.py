@@ -29,8 +29,9 @@ def _explain_late(mine: Work, broken: Work) -> tuple[str, str | None]:
         )
     if mine.waits < broken.waits:
         return (
-            "No wait stands between the upload of a step and the next write of its source. A "
-            "reference would keep the memory, not what is in it.",
+            "The host does not wait for the upload of a step before it writes its source again; "
+            "an event that nobody recorded is reached at once. A reference would keep the memory, "
+            "not what is in it.",
             "M7",
         )
     return "There is a wait, but a buffer is refilled before it.", "M11"
@@ -60,9 +61,13 @@ def _explain_edge(mine: Work, broken: Work) -> tuple[str, str | None]:
             None,
         )
     if mine.edges[1] > broken.edges[1]:
-        return "The store waits for what was queued before the fill, so not for the fill.", "M11"
+        return (
+            "The store waits for an event that does not cover the fill: recorded before it, or on "
+            "another stream.",
+            "M11",
+        )
     if mine.waits > broken.waits:
-        return "The host waits, but not between the fill and the copy.", "M11"
+        return "The host waits, but not for the fill.", "M11"
     return (
         "Nothing makes the store stream wait for the fill. The order of the host's calls is no "
         "order of two streams, and keeping or recording the block keeps its memory only.",

@@ -28,7 +28,7 @@ class Work:
 
     Attributes:
         counts: how many uploads, downloads, kernels.
-        waits: how often the host waited.
+        waits: how often the host waited, or asked until the answer was yes.
         edges: by stream (0 is the main one), how often it was made to wait for an event.
         aside: operations on other streams than the main one.
     """
@@ -42,11 +42,11 @@ class Work:
     def of(cls, case: Case, form: str | Callable[..., Any]) -> Work:
         """Of one run in which the device is late."""
         with sim.mode("lazy"), sim.record() as run:
-            attempt(case.run, form)
+            _attempted(case, form)
         streams = Counter(min(mark.stream.index, 1) for mark in run.marks if mark.kind == "wait")
         return cls(
             Counter(operation.kind for operation in run.operations),
-            sum(event.kind == "wait" for event in run.host),
+            sum(event.kind in ("wait", "query") for event in run.host),
             streams,
             sum(operation.stream.index > 0 for operation in run.operations),
         )
@@ -116,7 +116,7 @@ def dots_left(function: Any) -> bool:
 def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
     """What is wrong before any schedule is chosen: its form, its value, its work."""
     with sim.mode("eager"):
-        pair = attempt(case.run, mine) if callable(mine) else attempt(mine)
+        pair = _attempted(case, mine)
     if not isinstance(pair, tuple) or len(pair) != 2:
         return wrong("Return two values as the broken form does: (observed, expected).")
     if pair[1] != case.expected:
@@ -124,7 +124,8 @@ def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
     work, broken = Work.of(case, mine), Work.of(case, "broken")
     if pair[0] != case.expected:
         if not broken.counts:
-            return wrong(f"It returns {pair[0]}; no device is needed.", explain(work, broken)[1])
+            words = f"It returns {pair[0]} instead of {case.expected}; no device is needed."
+            return wrong(words, explain(work, broken)[1])
         return wrong(f"Even if the device does everything at once, it returns {pair[0]}.")
     for kind in COPIES:
         if work.counts[kind] < broken.counts[kind]:
@@ -137,4 +138,10 @@ def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
 
 def _proved(report: Report) -> str:
     total = "" if report.total is None else f" of {report.total:,}"
-    return f"Right in every schedule ({report.explored}{total} had to be run)."
+    return f"Every schedule gives {report.reference} ({report.explored}{total} had to be run)."
+
+
+def _attempted(case: Case, form: str | Callable[..., Any]) -> Any:
+    """Run a form under the case's rules; an exception names the learner's line."""
+    with sim.platform(case.platform):
+        return attempt(case.form(form) if isinstance(form, str) else form, pick_device())
