@@ -27,6 +27,7 @@ from tools.site_check import problems_of
 SOURCE = ROOT / "build" / "site-source"
 OUT = ROOT / "build" / "site"
 OTHER_ROOMS = {".md", ".png", ".svg", ".css"}  # what is copied of docs/ and workshop/
+OTHER_ROOM_LINK = r"\]\((?:\.\./)+docs/"  # docs/ is the site's root
 ROOMS = {
     "pinlab.device": "choosing a device, holding a stream",
     "pinlab.sim": "the simulated accelerator",
@@ -47,6 +48,9 @@ def assemble(source: Path) -> None:
     _copy_pages(ROOT / "docs", source)
     if (ROOT / "workshop").is_dir():
         _copy_pages(ROOT / "workshop", source / "workshop")
+        for page in (source / "workshop").rglob("*.md"):
+            text = page.read_text(encoding="utf-8")
+            page.write_text(re.sub(OTHER_ROOM_LINK, "](/", text), encoding="utf-8")
     shutil.copy(site / "conf.py", source)
     (source / "_static").mkdir()
     shutil.copy(site / "pinlab.css", source / "_static")
@@ -80,7 +84,7 @@ def _for_the_site(notebook: NotebookNode) -> NotebookNode:
     """The notebook, with each picture's text where Sphinx looks for it, and links that lead on."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            cell.source = re.sub(r"\]\((?:\.\./)+docs/", "](/", cell.source)
+            cell.source = re.sub(OTHER_ROOM_LINK, "](/", cell.source)
             continue
         for output in cell.outputs:
             alt = output.get("metadata", {}).get("image/png", {}).get("alt")

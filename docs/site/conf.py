@@ -38,4 +38,4 @@ html_css_files = ["pinlab.css"]
 html_show_sphinx = False
 html_show_sourcelink = False
 html_copy_source = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "workshop/slides"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
@@ -155,7 +155,7 @@ def _lesson(axes: Axes, lesson: LessonLike, spot: Spot) -> None:
         len(lesson.beliefs) > BELIEFS_IN_A_LINE
     )
     step = height / (len(lines) + 1)
-    look = {"ha": "center", "va": "center"}
+    look: dict[str, Any] = {"ha": "center", "va": "center"}
     axes.text(middle, top + step / 2, name, weight="bold", size=SMALLEST, color=INK, **look)
     for down, line in enumerate(lines, 1):
         axes.text(middle, top + (down + 0.5) * step, line, size=SMALLEST, color=INK, **look)
@@ -171,7 +171,7 @@ def _idea(axes: Axes, idea: str, spot: Spot) -> None:
 
 def _box(axes: Axes, spot: Spot, width: float, face: str, edge: str, style: str) -> None:
     middle, top, height = spot
-    look = {"facecolor": face, "edgecolor": edge, "linewidth": 1.1, "zorder": 2}
+    look: dict[str, Any] = {"facecolor": face, "edgecolor": edge, "linewidth": 1.1, "zorder": 2}
     axes.add_patch(FancyBboxPatch((middle - width / 2, top), width, height, boxstyle=style, **look))
 
 
