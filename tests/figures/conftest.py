@@ -9,10 +9,11 @@ from collections.abc import Callable
 import matplotlib.text
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from PIL import Image
 
 from pinlab.figures.show import png
-from pinlab.figures.style import SMALLEST, Drawing, house
+from pinlab.figures.style import PAPER, SMALLEST, TEXT_CONTRAST, Drawing, contrast, house
 
 PNG_LIMIT = 40_000
 
@@ -38,6 +39,8 @@ def complaints(drawing: Drawing) -> list[str]:
         if across > 1 and along > 2:  # boxes hold the space above and below the letters too
             found.append(f"{one!r} lies on {other!r}")
     found += [f"{t.get_text()!r} is small" for t in texts(drawing) if t.get_fontsize() < SMALLEST]
+    faint = (t for t in texts(drawing) if contrast(to_hex(t.get_color()), PAPER) < TEXT_CONTRAST)
+    found += [f"{t.get_text()!r} is faint: {t.get_color()}" for t in faint]
     size = len(png(drawing))
     if size > PNG_LIMIT:
         found.append(f"{size:,} bytes")

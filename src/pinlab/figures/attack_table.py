@@ -8,7 +8,16 @@ from typing import Any
 
 from matplotlib.patches import Rectangle
 
-from pinlab.figures.style import PALETTE, PAPER, SMALLEST, Drawing, house_style, mixed
+from pinlab.figures.style import (
+    LINE_CONTRAST,
+    PALETTE,
+    PAPER,
+    SMALLEST,
+    Drawing,
+    darkened,
+    house_style,
+    mixed,
+)
 from pinlab.schedules import Report
 
 WIDTH, ROW, HEAD, GAP = 7.5, 0.28, 0.45, 0.12  # inches
@@ -103,7 +112,7 @@ def _cell(axes: Any, left: float, middle: float, report: Report) -> None:
         CELL - 0.08,
         ROW * 0.84,
         facecolor=mixed(colour, PAPER, 0.25),
-        edgecolor=colour,
+        edgecolor=darkened(colour, LINE_CONTRAST),
         hatch=None if report.correct else "///",
         hatchcolor=mixed(colour, PAPER, 0.5),
     )

@@ -187,7 +187,7 @@ class _Strip:
                     (stop - start) * self.per_byte,
                     BAR,
                     facecolor=look.tint,
-                    edgecolor=look.colour,
+                    edgecolor=look.ink,
                     hatch="|||" if many else look.hatch,
                     linewidth=1.2,
                 )

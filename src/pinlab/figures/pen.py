@@ -124,7 +124,7 @@ class _Pen:
         left, right = page.reach(span)
         top, height = row.top + row.height * 0.13, row.height * 0.74
         line = 1.2 if page.roomy else 0.6
-        edge = {"edgecolor": look.colour, "linewidth": line}
+        edge = {"edgecolor": look.ink, "linewidth": line}
         self.box(left, top, right, height, facecolor=look.tint, hatch=look.hatch, **edge, zorder=2)
         if active := page.active(span):
             self.box(active[0], top, active[1], height, facecolor=look.colour, **edge, zorder=3)
@@ -200,7 +200,7 @@ class _Pen:
                 fill = look.tint if kind == "flight" else look.colour
                 hatch = look.hatch if kind == "flight" else None
                 left = x + share * index
-                edge = {"edgecolor": look.colour, "linewidth": 0.8}
+                edge = {"edgecolor": look.ink, "linewidth": 0.8}
                 self.box(left, y - 0.06, left + share, 0.12, facecolor=fill, hatch=hatch, **edge)
         else:
             self.mark(x + 0.14, y, **_marker(kind, kind == "clash"))

@@ -104,11 +104,11 @@ def _draw(axes: Axes, index: int, way: str, values: Sequence[float]) -> None:
         range(len(values)),
         values,
         label=way,
-        color=look.colour,
+        color=look.ink,
         linestyle=look.line,
         marker=look.marker,
         markersize=9 if index == 0 else 5,
-        markerfacecolor="none" if index == 0 else look.colour,
+        markerfacecolor="none" if index == 0 else look.ink,
         linewidth=1.6,
         clip_on=False,
     )

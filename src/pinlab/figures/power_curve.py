@@ -43,12 +43,12 @@ def power_curve(rates: Sequence[float], simulated: Simulated) -> Drawing:
     runs = np.geomspace(*RUNS, 200)
     for index, rate in enumerate(rates):
         look = cue(index)
-        axes.plot(runs, 100 * power(rate, runs), color=look.colour, linestyle=look.line)
+        axes.plot(runs, 100 * power(rate, runs), color=look.ink, linestyle=look.line)
         points = sorted(simulated.get(rate, {}).items())
         shares = [100 * share for _, share in points]
-        axes.plot([n for n, _ in points], shares, look.marker, color=look.colour, markersize=5)
+        axes.plot([n for n, _ in points], shares, look.marker, color=look.ink, markersize=5)
         here = runs_for(rate)
-        axes.plot([here, here], [0, 95], color=look.colour, linewidth=0.8, linestyle=":")
+        axes.plot([here, here], [0, 95], color=look.ink, linewidth=0.8, linestyle=":")
     axes.axhline(100 * SURE, color=QUIET, linewidth=0.9)
     axes.text(RUNS[1] * 1.1, 100 * SURE, f"{SURE:.0%}".replace("%", " %"), va="center", color=QUIET)
     axes.set_xscale("log")
@@ -66,7 +66,7 @@ def power_curve(rates: Sequence[float], simulated: Simulated) -> Drawing:
         look = cue(index)
         words = f"{percent(rate)} of runs fail"
         (handle,) = axes.plot(
-            [], [], color=look.colour, linestyle=look.line, marker=look.marker, label=words
+            [], [], color=look.ink, linestyle=look.line, marker=look.marker, label=words
         )
         handles.append(handle)
     drawing.legend(handles=handles, loc="center right", fontsize=SMALLEST, handlelength=2.6)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from pinlab.figures.style import PALETTE, QUIET, Drawing, house_style
+from pinlab.figures.style import HAZARD, QUIET, Drawing, house_style
 from pinlab.serving import Rate
 
 WIDTH, HEIGHT = 6.4, 3.1  # inches
@@ -39,7 +39,7 @@ def race_meter(rates: Mapping[float, Rate], host_seconds: float) -> Drawing:
     ends = [rate.interval() for _, rate in points]
     below = [m - 100 * low for m, (low, _) in zip(middle, ends, strict=True)]
     above = [100 * high - m for m, (_, high) in zip(middle, ends, strict=True)]
-    look = {"marker": "o", "capsize": 4, "linewidth": 1.4, "color": PALETTE["vermillion"]}
+    look = {"marker": "o", "capsize": 4, "linewidth": 1.4, "color": HAZARD}
     axes.errorbar(ratios, middle, yerr=[below, above], **look)  # type: ignore[arg-type]
     axes.set_xscale("log")
     axes.set_xlim(min(ratios) / 1.6, max(ratios) * 1.6)

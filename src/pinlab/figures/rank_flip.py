@@ -133,7 +133,7 @@ def _line(
     axes.plot(
         across,
         down,
-        color=look.colour,
+        color=look.ink,
         linestyle=look.line,
         linewidth=1.8,
         marker=look.marker,

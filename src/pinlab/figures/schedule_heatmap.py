@@ -306,7 +306,7 @@ class _Page:
             box: dict[str, Any] = {
                 "facecolor": look.tint,
                 "hatch": look.hatch,
-                "edgecolor": look.colour,
+                "edgecolor": look.ink,
             }
             self.axes.add_patch(Rectangle((0.15, middle - 0.07), 0.24, 0.14, **box))
             text = f"{LETTERS[index]}  {_verdict(self.seen, index)}"

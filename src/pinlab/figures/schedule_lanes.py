@@ -161,10 +161,10 @@ class _Page:
         if queued is not None and index - queued > 1:
             x = left + 0.07 + 0.05 * ((step.number or 0) % 4)
             ends = [self.y(queued) + ROW / 2, middle]
-            self.axes.plot([x, x], ends, color=look.colour, linewidth=1.6, linestyle=look.line)
+            self.axes.plot([x, x], ends, color=look.ink, linewidth=1.6, linestyle=look.line)
         box: dict[str, Any] = {
             "facecolor": look.tint,
-            "edgecolor": look.colour,
+            "edgecolor": look.ink,
             "hatch": look.hatch,
             "linestyle": "--" if step.forced else "-",
         }

@@ -36,7 +36,7 @@ PALETTE = {
     "black": "#000000",
 }
 INK, QUIET, GRID, PAPER = "#1A1A1A", "#555555", "#C9C9C4", "#FAFAF7"
-HAZARD = PALETTE["vermillion"]  # kept for what goes wrong, or is still to come
+LINE_CONTRAST, TEXT_CONTRAST = 3.0, 4.5  # against what is behind: WCAG 2.1, 1.4.11 and 1.4.3
 
 FONT_SIZE = 9.5  # points
 SMALLEST = 9.0  # points; no text in any figure is smaller
@@ -70,6 +70,45 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def mixed(colour: str, other: str, share: float) -> str:
+    """``share`` of ``colour`` in ``other``, as hex.
+
+    >>> mixed("#000000", "#ffffff", 0.5)
+    '#808080'
+    """
+    pair = zip(to_rgb(colour), to_rgb(other), strict=True)
+    red, green, blue = (share * a + (1 - share) * b for a, b in pair)
+    return to_hex((red, green, blue))
+
+
+def contrast(one: str, other: str) -> float:
+    """How far two colours stand apart, 1 to 21, as WCAG 2.1 defines it.
+
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def darkened(colour: str, least: float) -> str:
+    """The colour with as much ink in it as it needs to stand out from the paper.
+
+    >>> darkened("#000000", 3.0)
+    '#000000'
+    """
+    shares = (mixed(colour, INK, percent / 100) for percent in range(100, -1, -5))
+    return next(shade for shade in shares if contrast(shade, PAPER) >= least)
+
+
+HAZARD = darkened(PALETTE["vermillion"], TEXT_CONTRAST)  # what goes wrong, or is still to come
+
+
 @dataclass(frozen=True)
 class Cue:
     """One colour and the marks that say the same without colour."""
@@ -78,6 +117,11 @@ class Cue:
     hatch: str
     marker: str
     line: str
+
+    @property
+    def ink(self) -> str:
+        """The colour, dark enough for lines, edges and markers on paper."""
+        return darkened(self.colour, LINE_CONTRAST)
 
     @property
     def tint(self) -> str:
@@ -103,17 +147,6 @@ def cue(index: int) -> Cue:
     '///'
     """
     return CUES[index % len(CUES)]
-
-
-def mixed(colour: str, other: str, share: float) -> str:
-    """``share`` of ``colour`` in ``other``, as hex.
-
-    >>> mixed("#000000", "#ffffff", 0.5)
-    '#808080'
-    """
-    pair = zip(to_rgb(colour), to_rgb(other), strict=True)
-    red, green, blue = (share * a + (1 - share) * b for a, b in pair)
-    return to_hex((red, green, blue))
 
 
 class Drawing(Figure):

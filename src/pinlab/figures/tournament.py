@@ -8,7 +8,17 @@ from typing import Any
 
 from matplotlib.patches import Rectangle
 
-from pinlab.figures.style import PALETTE, PAPER, QUIET, SMALLEST, Drawing, house_style, mixed
+from pinlab.figures.style import (
+    LINE_CONTRAST,
+    PALETTE,
+    PAPER,
+    QUIET,
+    SMALLEST,
+    Drawing,
+    darkened,
+    house_style,
+    mixed,
+)
 from pinlab.schedules import Report
 
 WIDTH, ROW, HEAD, GAP = 7.5, 0.27, 0.42, 0.12  # inches
@@ -59,7 +69,7 @@ def tournament(judged: Sequence[Judged]) -> Drawing:
                 1.95,
                 ROW * 0.84,
                 facecolor=mixed(colour, PAPER, 0.25),
-                edgecolor=colour,
+                edgecolor=darkened(colour, LINE_CONTRAST),
                 hatch=None if report.correct else "///",
                 hatchcolor=mixed(colour, PAPER, 0.5),
             )
