@@ -128,6 +128,7 @@ def write(path: Path, out: Path) -> int:
         template_name="template",
         extra_template_basedirs=[str(SLIDES)],
         reveal_url_prefix="reveal",
+        reveal_theme="pinlab",
         exclude_input_prompt=True,
         exclude_output_prompt=True,
     )
@@ -146,7 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     out: Path = parser.parse_args(arguments).out
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(SLIDES / "reveal", out / "reveal")
-    shutil.copy(SLIDES / "slides.css", out)
+    theme = out / "reveal" / "dist" / "theme"  # where nbconvert's template looks for it
+    theme.mkdir()
+    shutil.copy(SLIDES / "slides.css", theme / "pinlab.css")
     for path in lesson_paths():
         if not is_solution(path):
             print(f"{path.stem}: {write(path, out)} slides")

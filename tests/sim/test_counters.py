@@ -97,7 +97,7 @@ def test_a_view_of_locked_memory_is_locked_and_ordinary_memory_is_not() -> None:
 
 
 def test_a_refused_lock_is_told_apart_from_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinlab.sim.pages._lock", lambda address, size: False)
+    monkeypatch.setattr("pinlab.sim.pages.lock_pages", lambda address, size: False)
     size = 1 + max((b.pages.size for b in blocks()), default=MiB)
     before = locked_bytes()
     row = torch.empty(size, dtype=torch.uint8, pin_memory=True)  # larger than any cached block
