@@ -1,6 +1,6 @@
 """Make a deck of slides from each lesson, by the tags of its cells.
 
-    python tools/build_slides.py [--out build/slides]
+    python tools/build_slides.py [--out build/slides] [03 05 …]
 
 A cell tagged ``slide`` begins a slide, one tagged ``subslide`` a slide below it (arrow down). Of a
 tagged markdown cell the heading and the first block are shown; what follows is for the speaker
@@ -144,14 +144,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write every deck, a line each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=OUT)
-    out: Path = parser.parse_args(arguments).out
+    parser.add_argument("lessons", nargs="*", help="their numbers; all, if none is given")
+    asked = parser.parse_args(arguments)
+    out: Path = asked.out
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(SLIDES / "reveal", out / "reveal")
+    shutil.copy(SLIDES / "fit.js", out / "reveal")
     theme = out / "reveal" / "dist" / "theme"  # where nbconvert's template looks for it
     theme.mkdir()
     shutil.copy(SLIDES / "slides.css", theme / "pinlab.css")
     for path in lesson_paths():
-        if not is_solution(path):
+        if not is_solution(path) and (not asked.lessons or path.stem[:2] in asked.lessons):
             print(f"{path.stem}: {write(path, out)} slides")
     print(f"open {out}/*.html; S shows the speaker's notes, ? the keys")
     return 0

@@ -100,6 +100,7 @@ class LessonKernel:
         env.setdefault("OMP_NUM_THREADS", "1")
         env.setdefault("PINLAB_PROGRESS", "0")  # on a slow machine a bar would be an output
         env["IPYTHONDIR"] = self._ipython_dir  # nobody's start-up files
+        env["TMPDIR"] = self._ipython_dir  # what a lesson makes there goes with it
         return env
 
     def start(self) -> None:
@@ -136,10 +137,11 @@ class LessonKernel:
 
     def _give_up(self, reason: str) -> None:
         self.gone = reason
-        self._client.shutdown_kernel = "immediate"
         self._close()
 
     def _close(self) -> None:
+        # A farewell takes a second or more, and nothing is lost: the outputs are here.
+        self._client.shutdown_kernel = "immediate"
         if self._client.km is not None:
             self._client._cleanup_kernel()
         shutil.rmtree(self._ipython_dir, ignore_errors=True)

@@ -35,7 +35,17 @@ def test_cuda_conforms_in_a_process_of_its_own() -> None:
     if os.environ.get("PINLAB_DEVICE") == "cuda":
         pytest.skip("this process runs them on CUDA already")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:nbval",
+            str(Path(__file__)),
+        ],
         env={**os.environ, "PINLAB_DEVICE": "cuda", "CUDA_DEVICE_MAX_CONNECTIONS": "32"},
         capture_output=True,
         text=True,

@@ -42,9 +42,13 @@ def test_something_else(explore_schedules):
 """
 
 
+# Plugins that these suites do not need and that take seconds to import.
+LIGHT = ("-p", "no:cacheprovider", "-p", "no:nbval", "-p", "no:hypothesispytest")
+
+
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options],
+        [sys.executable, "-m", "pytest", "-q", *LIGHT, *options],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,

@@ -532,7 +532,7 @@ def queue_many(count: int) -> int:
 @pytest.mark.parametrize("mode", ["threaded", "eager"])
 def test_thousands_of_operators_leave_memory_flat(mode: str) -> None:
     with sim.mode(mode):
-        assert queue_many(3000) < 100_000
+        assert queue_many(3000) < 200_000  # a leak of one object an operation would be more
 
 
 @pytest.mark.soak
