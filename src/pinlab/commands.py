@@ -29,7 +29,7 @@ class Command:
 COMMANDS = {
     "lint": Command("pinlab.detect.lint.command", "read source for races on pinned memory"),
     "run": Command("pinlab.detect.run_command", "run a script on the simulated device"),
-    "fence": Command("pinlab.detect.fence.command", "run it with its pinned pages protected"),
+    "fence": Command("pinlab.detect.fence.command", "run a script with its pinned pages protected"),
     "check": Command("pinlab.environment", "say whether this machine is ready for the lessons"),
     "quiz": Command("pinlab.classroom.quiz_command", "the quiz; answers stay in a file of yours"),
 }

@@ -119,5 +119,6 @@ def _parser() -> argparse.ArgumentParser:
         "two lines",
     )
     parser.add_argument("script", metavar="script.py")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the script")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the script")
+    rest.required = False  # else the message about a missing script asks for them too
     return parser

@@ -54,5 +54,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for each run (60)")
     parser.add_argument("script", metavar="script.py")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the script")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="for the script")
+    rest.required = False  # else the message about a missing script asks for them too
     return parser
