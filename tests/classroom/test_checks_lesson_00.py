@@ -106,6 +106,11 @@ def test_a_wrong_verdict_is_met_by_the_evidence(suspect: str) -> None:
     assert_wrong(check_00_2.judge(answer), SUSPECTS[suspect][1])
 
 
+def test_capitals_and_spaces_in_a_verdict_do_not_matter() -> None:
+    answer = {name: f" {true.capitalize()} " for name, (true, _) in SUSPECTS.items()}
+    assert check_00_2.judge(answer).state == "right"
+
+
 def test_nonsense_is_explained() -> None:
     assert_wrong(check_00_2.judge(["rounding"]), "Give a dict")
     assert_wrong(check_00_2.judge({"the weather": "suspect"}), "not on the list")

@@ -178,6 +178,32 @@ def rewrites_the_first_element(get, lens):
     return moved
 
 
+def rewrites_both_ends(get, lens):
+    tensor = get(lens)
+    before = tensor.clone()
+    lens[[0, -1]] += 1
+    moved = not torch.equal(tensor, before)
+    lens[[0, -1]] -= 1
+    return moved
+
+
+def rewrites_the_first_half(get, lens):
+    tensor = get(lens)
+    before = tensor.clone()
+    lens[:3] += 1
+    moved = not torch.equal(tensor, before)
+    lens[:3] -= 1
+    return moved
+
+
+def compares_addresses(get, lens):
+    return get(lens).data_ptr() == lens.ctypes.data
+
+
+def swaps_the_rows_of_the_check(rows, i, j):
+    rows[[1, 3]] = rows[[3, 1]]
+
+
 def writes_zeros(get, lens):
     result, kept = get(lens), lens.copy()
     before = result.clone()
@@ -215,7 +241,7 @@ WRONG: dict[str, dict[Callable, tuple[str | None, str]]] = {
         swap_by_binding_anew: ("M1", "may be bound anew"),
         swap_by_reversing_all: (None, "Write rows i and j only"),
         swap_one_column: (None, "not a swap"),
-        swap_that_zeroes_equal_rows: (None, "swap_rows(rows, 2, 2) changes row 2"),
+        swap_that_zeroes_equal_rows: (None, "swap_rows(rows, 2, 2) changes the buffer"),
     },
     "01.2": {
         snapshot: (None, "Still safe"),
@@ -283,7 +309,11 @@ def test_a_wrong_answer_gets_its_own_message(check: str, answer: Callable) -> No
     [
         ("01.3", contiguous_view, "still moves"),
         ("01.3", same_type_view, "still moves"),
+        ("01.1", swaps_the_rows_of_the_check, "changes the buffer"),
         ("01.4", compares_objects, "An alias was missed"),
+        ("01.4", rewrites_both_ends, "lens[1:2]"),
+        ("01.4", rewrites_the_first_half, "lens[3:4]"),
+        ("01.4", compares_addresses, "a view may begin further back"),
         ("01.4", always_true, "A copy was called an alias"),
     ],
 )

@@ -101,6 +101,16 @@ def always_pays(new_pinned, reused, new_pageable):
     return math.ceil(new_pinned / max(new_pageable - reused, 1e-9))
 
 
+def first_step_is_free(new_pinned, reused, new_pageable):
+    saved = new_pageable - reused
+    return math.ceil((new_pinned - reused) / saved) if saved > 0 else math.inf
+
+
+def none_for_never(new_pinned, reused, new_pageable):
+    saved = new_pageable - reused
+    return math.ceil(new_pinned / saved) if saved > 0 else None
+
+
 def one_too_many(new_pinned, reused, new_pageable):
     return quotient(new_pinned, reused, new_pageable) + 1
 
@@ -242,6 +252,8 @@ WRONG: dict[str, dict[Any, tuple[str | None, str]]] = {
         not_whole: (None, "round up to whole steps"),
         wrong_sign: (None, "subtracted the higher price"),
         always_pays: (None, "never paid back"),
+        first_step_is_free: (None, "the first step costs `reused` too"),
+        none_for_never: (None, "“never” is math.inf"),
         one_too_many: (None, "After 32 steps 160 stand against 160"),
         divides_by_zero: (None, "ZeroDivisionError"),
         says_it_in_words: (None, "yours returned str"),

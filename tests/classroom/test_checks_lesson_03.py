@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -104,9 +105,29 @@ def test_other_host_lines_are_noticed() -> None:
         row[2] = 6
 
     assert_wrong(check_03_1.judge(shortened), None, "Keep the host's lines", "[7, 5, 2]")
-    assert_wrong(check_03_1.judge(at_once), None, "number by number")
+    assert_wrong(check_03_1.judge(at_once), None, "each in a line of its own")
     assert_wrong(check_03_1.judge(blocking), None, "The host waited")
     assert_wrong(check_03_1.judge(waiting), None, "The host waited")
+
+
+def test_a_mixed_row_that_was_never_overtaken_by_the_host_is_refused() -> None:
+    def written_before(row: torch.Tensor, there: torch.Tensor) -> None:
+        row[0] = 7
+        there.copy_(row, non_blocking=True)
+        sim.step()
+        row[1] = 4
+        row[2] = 6
+
+    def one_line_more(row: torch.Tensor, there: torch.Tensor) -> None:
+        there.copy_(row, non_blocking=True)
+        row.fill_(0)
+        sim.step()
+        row[0] = 7
+        row[1] = 4
+        row[2] = 6
+
+    assert_wrong(check_03_1.judge(written_before), None, "before the copy was queued")
+    assert_wrong(check_03_1.judge(one_line_more), None, "[0, 0, 0]", "never make of the row")
 
 
 def test_an_error_in_the_learner_s_function_is_explained() -> None:
@@ -125,6 +146,8 @@ def test_all_four_rows_in_any_order_and_form_are_right() -> None:
     assert check_03_2.judge(ALL).state == "right"
     assert check_03_2.judge([tuple(row) for row in ALL[::-1]]).state == "right"
     assert check_03_2.judge([torch.tensor(row) for row in ALL]).state == "right"
+    assert check_03_2.judge(torch.tensor(ALL)).state == "right"
+    assert check_03_2.judge([np.array(row) for row in ALL]).state == "right"
 
 
 def test_a_missing_row_is_named_with_a_schedule_that_replays_to_it() -> None:
@@ -140,7 +163,9 @@ def test_a_missing_row_is_named_with_a_schedule_that_replays_to_it() -> None:
 def test_an_impossible_row_and_nonsense_are_told_apart() -> None:
     assert_wrong(check_03_2.judge([[3, 4, 2]]), None, "No schedule brings [3, 4, 2]")
     assert_wrong(check_03_2.judge([3, 5, 2]), None, "Each row is a list of three numbers")
+    assert_wrong(check_03_2.judge([[3, [5], 2]]), None, "Each row is a list of three numbers")
     assert_wrong(check_03_2.judge("all"), None, "Give a list of rows")
+    assert check_03_2.judge([*ALL[:3], ...]).state == "open"
 
 
 # -- 03.3 repair an upload ------------------------------------------------------------------------
@@ -163,6 +188,14 @@ def stream_waits(done: Any, *_: Any) -> None:
 
 
 def unrecorded(done: Any, *_: Any) -> None:
+    done.synchronize()
+
+
+def records(done: Any, *_: Any) -> None:
+    done.record()
+
+
+def waits(done: Any, *_: Any) -> None:
     done.synchronize()
 
 
@@ -226,6 +259,7 @@ def test_a_second_buffer_of_one_s_own_is_right_too() -> None:
         (stream_waits, stream_waits, "M7", "The host goes straight on"),
         (on_event, nothing, "M11", "Nothing waits for the second copy"),
         (nothing, everything, "M11", "too late for the first copy"),
+        (records, waits, "M11", "only if it was recorded behind it"),
     ],
 )
 def test_wrong_repairs_meet_their_belief_and_a_schedule_that_breaks_them(
@@ -236,6 +270,31 @@ def test_wrong_repairs_meet_their_belief_and_a_schedule_that_breaks_them(
     assert_wrong(verdict, belief, words)
     schedule = verdict.text.split("“")[1].split("”")[0]
     assert replay(upload_both(answer), schedule, trace=[answer]) != WANTED
+
+
+def test_a_second_row_leaves_the_first_to_the_caller() -> None:
+    def keeps_both(row: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> None:
+        row.fill_(1)
+        first.copy_(row, non_blocking=True)
+        other = torch.full((2,), 2, pin_memory=True)
+        second.copy_(other, non_blocking=True)
+
+    assert_wrong(check_03_3.judge(keeps_both), "M12", "the caller writes it")
+
+
+def test_without_the_copies_or_with_blocking_ones_the_exercise_is_not_done() -> None:
+    def filled(row: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> None:
+        first.fill_(1)
+        second.fill_(2)
+
+    def blocking(row: torch.Tensor, first: torch.Tensor, second: torch.Tensor) -> None:
+        row.fill_(1)
+        first.copy_(row)
+        row.fill_(2)
+        second.copy_(row)
+
+    assert_wrong(check_03_3.judge(filled), None, "keep both copies")
+    assert_wrong(check_03_3.judge(blocking), None, "Let both be non_blocking")
 
 
 def test_wrong_numbers_and_failures_are_no_matter_of_schedules() -> None:
@@ -276,6 +335,17 @@ def test_an_event_waited_for_in_finish_is_right_with_either_way_to_download() ->
     assert check_03_4.judge((start, lambda pending: (gpu.synchronize(), pending[0])[1])).state == (
         "right"
     )
+
+
+def test_the_numbers_may_come_in_any_usual_form() -> None:
+    for form in (tuple, list, lambda out: list(out.numpy()), lambda out: out.double().numpy()):
+
+        def shaped(pending: Any, form: Callable[[torch.Tensor], Any] = form) -> Any:
+            out, done = pending
+            done.synchronize()
+            return form(out)
+
+        assert check_03_4.judge((start, shaped)).state == "right"
 
 
 def test_looking_before_the_download_has_written_is_broken_by_a_schedule() -> None:

@@ -53,8 +53,8 @@ OWNERS, NUMBERS = ["e", "b", "d", None, None], [4, 5, 8, 8, 0]
 
 def test_the_rows_as_the_batch_leaves_them_are_right_in_any_spelling() -> None:
     assert check_04_1.judge((OWNERS, NUMBERS)).state == "right"
-    spelt = ["e", "b", "d", "nobody", "-"]
-    assert check_04_1.judge([spelt, np.array(NUMBERS)]).state == "right"
+    for free in (["nobody", "-"], ["None", "free"]):
+        assert check_04_1.judge([["e", "b", "d", *free], np.array(NUMBERS)]).state == "right"
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,16 @@ def test_wrong_ways_to_condense_are_told_apart(
 
 
 def test_an_error_in_the_learner_s_function_is_explained() -> None:
+    def pops_after_looking(owners: list[str | None], numbers: Any) -> None:
+        while None in owners:
+            gap = owners.index(None)
+            owners[gap] = owners.pop()
+            numbers[gap] = numbers[len(owners)]
+
     assert_wrong(check_04_2.judge(lambda owners, numbers: owners[9]), None, "IndexError")
+    assert_wrong(
+        check_04_2.judge(pops_after_looking), None, "condense(['a', 'b', 'c', None], ", "IndexError"
+    )
 
 
 def test_the_oracle_is_the_batch_of_the_engine() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from pinlab import sim
@@ -30,9 +31,24 @@ def fetch_both(start: Callable[..., Any], finish: Callable[..., Any]) -> Callabl
         pending = attempt(start, result)
         result.fill_(0)  # queued behind the download, so it does no harm
         got = attempt(finish, pending)
-        return got.tolist() if isinstance(got, torch.Tensor) else got
+        return _as_list(got)
 
     return program
+
+
+def _as_list(got: Any) -> Any:
+    """Numbers in any usual form as a list of ints; anything else as it is.
+
+    >>> _as_list((6, 10.0)), _as_list(torch.tensor([4])), _as_list("6")
+    ([6, 10], [4], '6')
+    """
+    if isinstance(got, (torch.Tensor, np.ndarray)):
+        got = got.tolist()
+    if not isinstance(got, (list, tuple)):
+        return got
+    numbers = [part.item() if isinstance(part, torch.Tensor) else part for part in got]
+    whole = all(isinstance(n, (int, float, np.number)) and float(n).is_integer() for n in numbers)
+    return [int(n) for n in numbers] if whole else list(got)
 
 
 def grade_fetch(pair: Any) -> Verdict:

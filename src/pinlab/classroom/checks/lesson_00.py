@@ -66,7 +66,8 @@ def _grade_unstable(unstable: Any) -> Verdict:
 SUSPECTS = {
     "random numbers": (
         "ruled out",
-        "With the same seed every bit came back. Nothing in the engine draws numbers of its own.",
+        "With the same seed every bit came back, and the seed chooses nothing but the schedule: no "
+        "step of the engine draws a number.",
     ),
     "rounding": (
         "ruled out",
@@ -90,7 +91,7 @@ def _grade_suspects(answer: Any) -> Verdict:
     for suspect in answer:
         if suspect not in SUSPECTS:
             return wrong(f"{suspect!r} is not on the list: {', '.join(SUSPECTS)}.")
-    given = {suspect: said for suspect, said in answer.items() if not is_open(said)}
+    given = {name: str(said).strip().lower() for name, said in answer.items() if not is_open(said)}
     if not given:
         return not_answered("check_00_2.hint() gives a first hint.")
     for suspect, (true, why) in SUSPECTS.items():

@@ -35,7 +35,7 @@ def _grade_swap(swap: Any) -> Verdict:
         again = start.copy()
         attempt(swap, again, 2, 2)
         if not np.array_equal(again, start):
-            return wrong("Two different rows swap, but swap_rows(rows, 2, 2) changes row 2.")
+            return wrong("Rows 1 and 3 swap, but swap_rows(rows, 2, 2) changes the buffer.")
         return right(
             "The right-hand side was copied before the first row was written, so nothing was lost."
         )
@@ -136,6 +136,8 @@ GETTERS: tuple[tuple[str, Getter, bool], ...] = (
     ("lens[:3]", lambda lens: torch.from_numpy(lens[:3]), True),
     ("lens[:3].copy()", lambda lens: torch.from_numpy(lens[:3].copy()), False),
     ("lens[2:]", lambda lens: torch.from_numpy(lens[2:]), True),
+    ("lens[1:2]", lambda lens: torch.from_numpy(lens[1:2]), True),
+    ("lens[3:4]", lambda lens: torch.from_numpy(lens[3:4]), True),
     ("as_tensor(lens)", lambda lens: torch.as_tensor(lens), True),
     ("from_numpy(lens).to(int64)", lambda lens: torch.from_numpy(lens).to(torch.int64), False),
     ("from_numpy(lens).to(int32)", lambda lens: torch.from_numpy(lens).to(torch.int32), True),
@@ -150,7 +152,10 @@ def _grade_alias_test(moves: Any) -> Verdict:
             if said is None or said is ...:
                 return not_answered("Your function returned nothing; is `return` missing?")
             if not isinstance(said, (bool, np.bool_)):
-                return wrong(f"Return True or False; yours returned {type(said).__name__}.")
+                return wrong(
+                    f"Return True or False; yours returned {type(said).__name__}. "
+                    "torch.equal(a, b) gives one answer for two tensors."
+                )
             if not np.array_equal(lens, start):
                 return wrong("The buffer is not as it was before the call: put its numbers back.")
             if bool(said) != aliased:
@@ -170,8 +175,11 @@ def _misjudged(name: str, aliased: bool, start: Ints) -> Verdict:
         return wrong(
             f"An alias was missed: {where}. Writing 0 over 0 changes no byte, so nothing showed."
         )
-    if name == "lens[2:]":
-        return wrong(f"An alias was missed: {where}. Which elements did you rewrite?")
+    if name in ("lens[2:]", "lens[1:2]", "lens[3:4]"):
+        return wrong(
+            f"An alias was missed: {where}. Which elements did you rewrite? (If you compared "
+            "addresses: a view may begin further back.)"
+        )
     return wrong(
         f"An alias was missed: {where}. Only a write in place shows it; binding a name anew or "
         "comparing objects does not.",
@@ -203,7 +211,7 @@ CHECKS = (
         "01.3",
         _grade_repaired,
         hints=(
-            "The table above has five expressions that copy. Which of them keep the type?",
+            "The table above has six expressions that copy. Which of them keep the type?",
             "You can copy on numpy's side, before from_numpy, or on torch's side, after it.",
             "lens[:n].copy() or torch.from_numpy(lens[:n]).clone(): either will do.",
         ),

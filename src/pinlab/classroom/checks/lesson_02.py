@@ -111,6 +111,8 @@ PRICES: tuple[tuple[tuple[float, float, float], float], ...] = (
 def _grade_steps(steps_to_pay: Any) -> Verdict:
     for prices, wanted in PRICES:
         got = attempt(steps_to_pay, *prices)
+        if got is None and wanted == math.inf:
+            return wrong("Where it never pays, yours returns None; “never” is math.inf here.")
         if got is None or got is ...:
             return not_answered("Your function returned nothing; is `return` missing?")
         if isinstance(got, bool) or not isinstance(got, (int, float, np.number)):
@@ -131,6 +133,8 @@ def _mispriced(prices: tuple[float, float, float], wanted: float, got: float) ->
         return wrong(case + "Reusing a buffer is not free: its pages are written in each step.")
     if got == first / (instead - each):
         return wrong(case + "A part of a step pays for nothing: round up to whole steps.")
+    if instead > each and got == math.ceil((first - each) / (instead - each)):
+        return wrong(case + "Making it is a price of its own: the first step costs `reused` too.")
     if got < 0:
         return wrong(case + "You subtracted the higher price from the lower one.")
     total, other = first + wanted * each, wanted * instead

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 
 from pinlab import sim
@@ -15,10 +16,12 @@ from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.fetch import grade_fetch
 from pinlab.classroom.checks.reuse import grade_reuse
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
+from pinlab.classroom.question import is_open
 from pinlab.device import pick_device
 from pinlab.schedules import explore
 
 OLD, NEW = [3, 5, 2], [7, 4, 6]
+MIXED = ([7, 5, 2], [7, 4, 2])
 
 
 def _row(numbers: list[int]) -> torch.Tensor:
@@ -40,16 +43,24 @@ def _grade_engine(corrupt: Any) -> Verdict:
         with sim.record(row=row) as run:
             attempt(corrupt, row, there)
         arrived = there.tolist()
-    if row.tolist() != NEW or sum(event.kind == "write" for event in run.host) < 2:
+    writes = [event.time for event in run.host if event.kind == "write"]
+    if row.tolist() != NEW:
         return wrong(
             f"Keep the host's lines as they are: at the end the row holds {row.tolist()}, "
-            f"should be {NEW}, written number by number."
+            f"should be {NEW}."
         )
+    if len(writes) < 2:
+        return wrong("Write the three numbers one by one, each in a line of its own.")
     uploads = [op for op in run.operations if op.kind == "upload" and op.host_reads]
     if len(run.operations) != 1 or len(uploads) != 1:
         return wrong("Keep the host's lines as they are: one non_blocking copy of row into there.")
     if any(event.kind == "wait" for event in run.host):
         return wrong("The host waited. You are the engine: call sim.step() and let nobody wait.")
+    if writes[0] <= uploads[0].queued:
+        return wrong(
+            "The row was written before the copy was queued, so it was sent as it stood. Keep the "
+            "order of the four lines; only sim.step() is yours to place."
+        )
     if arrived == OLD:
         return wrong(
             f"The device got {OLD}: you copied before the host wrote anything. That is the lucky "
@@ -64,6 +75,11 @@ def _grade_engine(corrupt: Any) -> Verdict:
             "Now a row that nobody ever meant to send.",
             "M14",
             "there.tolist() after each place for sim.step()",
+        )
+    if arrived not in MIXED:
+        return wrong(
+            f"The device got {arrived}, which these four lines never make of the row. Keep them as "
+            "they are, in their order."
         )
     return right(f"The device got {arrived}: half of one step, half of the next, and no error.")
 
@@ -83,10 +99,14 @@ def rewrite_row() -> list[int]:
 
 
 def _grade_rows(rows: Any) -> Verdict:
+    if isinstance(rows, (torch.Tensor, np.ndarray)):
+        rows = rows.tolist()
     if not isinstance(rows, (list, tuple, set)) or not rows:
         return wrong("Give a list of rows, such as [[3, 5, 2]].")
-    said = [row.tolist() if isinstance(row, torch.Tensor) else row for row in rows]
-    if any(not isinstance(row, (list, tuple)) or len(row) != 3 for row in said):
+    if any(is_open(row) for row in rows):
+        return not_answered("There are still dots in the list.")
+    said = [row.tolist() if isinstance(row, (torch.Tensor, np.ndarray)) else row for row in rows]
+    if not all(_is_row(row) for row in said):
         return wrong("Each row is a list of three numbers, such as [3, 5, 2].")
     if pick_device().type != "sim":
         return not_answered(NEEDS_SIM)
@@ -102,6 +122,12 @@ def _grade_rows(rows: Any) -> Verdict:
     if not missing:
         return right(f"These {len(found)}, and no others: all schedules were run.")
     return _missed(missing[0], found[missing[0]], told)
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, (list, tuple)) or len(row) != 3:
+        return False
+    return all(isinstance(number, (int, float, np.number)) for number in row)
 
 
 def _missed(row: tuple[int, ...], schedule: str, told: set[tuple[int, ...]]) -> Verdict:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pinlab.classroom.checks.attempt import attempt
+from pinlab.classroom.checks.attempt import LearnerError, attempt
 from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.mean_pool import grade_mean_pool
 from pinlab.classroom.checks.verdict import Verdict, not_answered, right, wrong
@@ -21,6 +21,7 @@ from pinlab.serving import CachedRequestState, InputBatch
 
 LENGTHS = {"a": 3, "b": 5, "c": 2, "d": 8}
 ROWS = 5
+FREE = ("none", "", "-", "nobody", "free")  # what an answer may call a row that is nobody's
 Numbers = npt.NDArray[np.int32]
 
 
@@ -62,7 +63,7 @@ def _grade_rows(answer: Any) -> Verdict:
     batch.add_request(CachedRequestState("e", [7] * 4))
     batch.condense()
     true_owners, true_numbers = owners_of(batch), batch.num_prompt_tokens.tolist()
-    told = [None if owner in (None, "", "-", "nobody") else str(owner) for owner in owners]
+    told = [None if str(owner).lower() in FREE else str(owner) for owner in owners]
     if told != true_owners:
         return _wrong_owners(told, true_owners)
     for row, (said, true) in enumerate(zip(numbers, true_numbers, strict=True)):
@@ -98,7 +99,10 @@ def _grade_condense(condense: Any) -> Verdict:
             owners: list[str | None] = [None if n in removed else n for n in names]
             numbers = np.array([*lengths, 0], dtype=np.int32)
             given = f"condense({owners}, {numbers.tolist()})"
-            attempt(condense, owners, numbers)
+            try:
+                attempt(condense, owners, numbers)
+            except LearnerError as error:
+                return wrong(f"{given}: {error}")
             said = _compared(owners, numbers, removed, given)
             if said is not None:
                 return said

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from pinlab import sim
 from pinlab.classroom.checks.all_schedules import TOO_MANY, explored
@@ -24,6 +25,20 @@ WANTED = [1, 1, 2, 2]
 
 def _there() -> torch.Tensor:
     return torch.zeros(2, dtype=torch.int64, device=pick_device())
+
+
+class _BlockingUploads(TorchFunctionMode):
+    """Notices a copy_ to the device without non_blocking."""
+
+    found = False
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.Tensor.copy_ and args[0].device.type != "cpu":
+            self.found |= not (kwargs.get("non_blocking") or args[2:3] == (True,))
+        return func(*args, **kwargs)
 
 
 def upload_both(upload_twice: Callable[..., Any]) -> Callable[[], list[int]]:
@@ -43,13 +58,23 @@ def grade_reuse(upload_twice: Any) -> Verdict:
     if pick_device().type != "sim":
         attempt(upload_twice, row, first, second)
         return not_answered(NEEDS_SIM)
-    with sim.mode("eager"), sim.record(row=row) as run:
+    with sim.mode("eager"), sim.record(row=row) as run, _BlockingUploads() as copies:
         attempt(upload_twice, row, first, second)
     got = [*first.tolist(), *second.tolist()]
     if got != WANTED:
         return wrong(
             f"Even if each copy runs at once, first and second hold {got[:2]} and {got[2:]}; "
-            "they should hold [1, 1] and [2, 2]. Keep the lines of the stub."
+            "they should hold [1, 1] and [2, 2]. Keep the four lines of the exercise."
+        )
+    if sum(operation.kind == "upload" for operation in run.operations) < 2:
+        return wrong(
+            "Right numbers, but not from the row: keep both copies, and let the events make them "
+            "safe."
+        )
+    if copies.found:
+        return wrong(
+            "A copy without non_blocking=True waits for the whole stream, so it is right, and too "
+            "dear. Let both be non_blocking, and wait where it is needed.",
         )
     try:
         report = explored(upload_both(upload_twice), WANTED, upload_twice)
@@ -62,10 +87,14 @@ def grade_reuse(upload_twice: Any) -> Verdict:
             "first and second are right in every schedule, whenever the copies run, and the caller "
             "may write the row."
         )
-    return _upload_broken(report, asks=any(mark.kind == "wait" for mark in run.marks))
+    return _upload_broken(
+        report,
+        asks=any(mark.kind == "wait" for mark in run.marks),
+        waits=any(event.kind == "wait" for event in run.host),
+    )
 
 
-def _upload_broken(report: Report, asks: bool) -> Verdict:
+def _upload_broken(report: Report, asks: bool, waits: bool) -> Verdict:
     schedule = report.counterexample
     got = next(found.value for found, ways in report.outcomes.items() if schedule in ways)
     replay = (
@@ -80,6 +109,20 @@ def _upload_broken(report: Report, asks: bool) -> Verdict:
     if asks:
         return wrong(
             said + "event.wait() makes a *stream* wait. The host goes straight on.", "M7", replay
+        )
+    if bad == {0} and not waits:
+        return wrong(
+            said + "A second row does not help the first: nothing waits for its copy, and the "
+            "caller writes it. That both are still referenced keeps memory, not numbers.",
+            "M12",
+            replay,
+        )
+    if waits and len(bad) == 2:
+        return wrong(
+            said + "You wait, but not for the copy that the next write could overtake. An event "
+            "says something about a copy only if it was recorded behind it.",
+            "M11",
+            replay,
         )
     if bad == {0}:
         return wrong(said + "Your wait comes too late for the first copy.", "M11", replay)
