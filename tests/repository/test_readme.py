@@ -45,19 +45,21 @@ def test_links_to_a_heading_find_it(page: Path) -> None:
         assert anchor in anchors
 
 
-def test_every_lesson_has_a_row_with_its_state() -> None:
-    states = rows(r"(\d\d)")
-    assert sorted(states) == [f"{number:02}" for number in range(10)]
-    present = {path.name[:2] for path in (ROOT / "notebooks").glob("[0-9]*.ipynb")}
-    for number, state in states.items():
-        assert (state != "planned") == (number in present), f"lesson {number}: {state}"
+def test_every_lesson_has_a_row_with_the_minutes_that_it_names() -> None:
+    minutes = rows(r"(\d\d)")
+    lessons = sorted((ROOT / "notebooks").glob("[0-9]*.ipynb"))
+    assert sorted(minutes) == [path.name[:2] for path in lessons]
+    for path in lessons:
+        text = path.read_text(encoding="utf-8").split("What you'll need")[1]
+        assert minutes[path.name[:2]] in re.findall(r"\d+", text.split(" minutes")[0]), path.name
 
 
-def test_every_room_has_a_row_with_its_state() -> None:
-    states = rows(r"`(\w+/)`")
-    assert len(states) == 8
-    for room, state in states.items():
-        assert (state != "planned") == (ROOT / "src" / "pinlab" / room).exists(), room
+def test_every_room_has_a_row_and_a_file_to_begin_with() -> None:
+    begin = rows(r"`(\w+/)`")
+    house = ROOT / "src" / "pinlab"
+    assert sorted(begin) == sorted(f"{path.parent.name}/" for path in house.glob("*/__init__.py"))
+    for room, file in begin.items():
+        assert (house / room / file.strip("`")).exists(), room
 
 
 def test_every_make_target_in_the_pages_exists() -> None:

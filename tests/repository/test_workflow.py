@@ -33,6 +33,7 @@ def test_linux_runs_the_command_that_everybody_runs() -> None:
     linux = jobs(ROOT / ".github" / "workflows" / "ci.yml")["linux"]
     assert linux["runs-on"] == "ubuntu-latest"
     assert "make test" in commands(linux)
+    assert "make site" in commands(linux)
 
 
 def test_macos_and_windows_run_the_device_and_the_first_lessons() -> None:
