@@ -358,6 +358,16 @@ def test_looking_before_the_download_has_written_is_broken_by_a_schedule() -> No
     assert replay(fetch_both(start, hasty), schedule, trace=[start, hasty]) != [6, 10, 4]
 
 
+def test_a_stream_that_waits_for_the_download_does_not_hold_up_the_host() -> None:
+    def lets_the_stream_wait(pending: Any) -> Any:
+        out, done = pending
+        done.wait()
+        return out.tolist()
+
+    verdict = check_03_4.judge((start, lets_the_stream_wait))
+    assert_wrong(verdict, "M7", "The host goes straight on", "what the buffer held before")
+
+
 def test_a_pageable_target_makes_start_wait() -> None:
     def pageable(result: torch.Tensor) -> Any:
         return torch.empty(3, dtype=torch.int64).copy_(result, non_blocking=True)

@@ -73,7 +73,7 @@ def grade_fetch(pair: Any) -> Verdict:
             f"{WANTED} in every schedule, whenever the download runs, and start() let the host go "
             "on."
         )
-    return _fetch_broken(report)
+    return _fetch_broken(report, _lets_a_stream_wait(start, finish))
 
 
 def _start_misfit(start: Callable[..., Any]) -> Verdict | None:
@@ -94,7 +94,13 @@ def _start_misfit(start: Callable[..., Any]) -> Verdict | None:
     return None
 
 
-def _fetch_broken(report: Report) -> Verdict:
+def _lets_a_stream_wait(start: Callable[..., Any], finish: Callable[..., Any]) -> bool:
+    with sim.mode("eager"), sim.record() as run:
+        fetch_both(start, finish)()
+    return any(mark.kind == "wait" for mark in run.marks)
+
+
+def _fetch_broken(report: Report, stream_waits: bool) -> Verdict:
     schedule = report.counterexample
     got = next(found.value for found, ways in report.outcomes.items() if schedule in ways)
     replay = (
@@ -107,9 +113,17 @@ def _fetch_broken(report: Report) -> Verdict:
             f"finish() returns {got}: it asks the device anew, and the device has gone on. "
             "Return what the download brought."
         )
+    under = f"Under schedule “{schedule}” finish() returns {said}, should be {WANTED}. "
+    if stream_waits:
+        return wrong(
+            under + "event.wait() makes a *stream* wait. The host goes straight on and looks.",
+            "M7",
+            replay,
+        )
     return wrong(
-        f"Under schedule “{schedule}” finish() returns {said}, should be {WANTED}. It looks "
-        "before the download has written: returning from copy_ says only that it was queued.",
+        under
+        + "It looks before the download has written: returning from copy_ says only that it was "
+        "queued.",
         "M3",
         replay,
     )
