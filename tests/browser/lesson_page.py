@@ -14,6 +14,7 @@ from nbformat.reader import NotJSONError
 from tests.browser.lab import TOKEN
 
 PATIENCE = 60_000  # milliseconds
+PICTURES = Path(__file__).resolve().parents[2] / "build" / "browser"
 
 
 def copy_lesson(lesson: Path, folder: Path) -> Path:
@@ -69,6 +70,16 @@ class LessonPage:
         number = len(code_cells(nbformat.read(self.path, as_version=4)))
         last.filter(has_text=f"[{number}]").wait_for(timeout=2 * PATIENCE)
         return self.save()
+
+    def picture(self, name: str) -> None:
+        """Keep a screenshot with the lesson's first figure, or its end, in sight."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        figures = self.page.locator(".jp-Notebook .jp-OutputArea-output img")
+        shown = (
+            figures.first if figures.count() else self.page.locator(".jp-Notebook .jp-Cell").last
+        )
+        shown.scroll_into_view_if_needed()
+        self.page.screenshot(path=PICTURES / f"{name}.png")
 
     def save(self) -> NotebookNode:
         """Press Ctrl+S and wait until the file is written; what is in it."""

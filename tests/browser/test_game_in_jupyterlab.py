@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.contrast import faint
 from tests.browser.lab import FLAGS, TOKEN, chromium, jupyterlab, notebook, set_theme
 
 sync_api = pytest.importorskip(
@@ -21,28 +22,6 @@ pytestmark = [
 
 PICTURES = Path(__file__).resolve().parents[2] / "build" / "browser"
 CELL = "from pinlab.classroom import SchedulerGame\ngame = SchedulerGame.level({level})\ngame"
-CONTRAST = """() => {
-    const rgba = text => text.match(/[\\d.]+/g).map(Number);
-    const light = ([r, g, b]) => [r, g, b]
-        .map(v => v / 255)
-        .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-    const behind = it => {
-        for (; it; it = it.parentElement) {
-            const colour = rgba(getComputedStyle(it).backgroundColor);
-            if (colour.length < 4 || colour[3] > 0.99) return colour;
-        }
-        return [255, 255, 255];
-    };
-    const all = '.pinlab-game *, .widget-text *, .jupyter-button';
-    return [...document.querySelectorAll(all)]
-        .filter(it => it.offsetParent && (it.value || it.textContent).trim())
-        .filter(it => {
-            const pair = [rgba(getComputedStyle(it).color), behind(it)].map(light);
-            return (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05) < 4.5;
-        })
-        .map(it => it.value || it.textContent);
-}"""
 PATIENCE = 60_000  # milliseconds
 
 
@@ -112,7 +91,7 @@ class Player:
 
     def faint(self) -> list[str]:
         """Text of the game whose contrast to what lies behind it is under 4.5 to 1 (WCAG AA)."""
-        return self.page.evaluate(CONTRAST)
+        return faint(self.page, ".pinlab-game *, .widget-text *, .jupyter-button")
 
     def picture(self, name: str) -> None:
         """Keep a screenshot of the whole game."""

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
+from tests.browser.contrast import faint
 from tests.browser.lab import FLAGS, chromium, jupyterlab, set_theme
 from tests.browser.lesson_page import (
     LessonPage,
@@ -55,6 +56,13 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@pytest.fixture
+def dark(folder: Path) -> Iterator[None]:
+    set_theme(folder, "JupyterLab Dark")
+    yield
+    set_theme(folder, "JupyterLab Light")
+
+
 def open_lesson(browser: Any, server: str, folder: Path, lesson: Path) -> LessonPage:
     page = browser.new_page(viewport={"width": 1400, "height": 1100})
     return LessonPage(page, server, copy_lesson(lesson, folder))
@@ -71,6 +79,7 @@ def test_run_all_cells_reaches_the_end_and_shows_what_is_committed(
 ) -> None:
     opened = open_lesson(browser, server, folder, lesson)
     saved = opened.run_all()
+    opened.picture(lesson.stem)
     opened.page.close()
     cells = code_cells(saved)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -103,6 +112,21 @@ def test_a_wrong_prediction_and_a_wrong_answer_are_told_the_belief_behind_them(
     assert stub in source
     wrong = "def swap_rows(rows, i, j):\n    rows[i], rows[j] = rows[j], rows[i]"
     assert "right." not in opened.answer(exercise, source.replace(stub, wrong), shows="M2")
+    asked = source.replace("check_01_1(", "check_01_1.hint(); check_01_1(")
+    assert "hint 1" in opened.answer(exercise, asked, shows="hint 1")
     right = "def swap_rows(rows, i, j):\n    rows[[i, j]] = rows[[j, i]]"
     opened.answer(exercise, source.replace(stub, right), shows="check_01_1: right.")
+    opened.page.close()
+
+
+def test_a_lesson_is_readable_in_the_dark_theme(
+    browser: Any, server: str, folder: Path, dark: None
+) -> None:
+    opened = open_lesson(browser, server, folder, NOTEBOOKS / "03_non_blocking.ipynb")
+    assert opened.page.locator("body[data-jp-theme-light=false]").count() == 1
+    opened.run_all()
+    # Colours of code are JupyterLab's own.
+    ours = ".jp-RenderedHTMLCommon :not(pre, pre *), .jp-OutputArea-output > pre"
+    assert faint(opened.page, ours) == []
+    opened.picture("03_non_blocking-dark")
     opened.page.close()
