@@ -98,7 +98,8 @@ def replay(
 
 def search(runner: Runner, expect: Any, full: bool, max_schedules: int) -> Report:
     """What `explore` does once it knows whose lines count."""
-    if not isinstance(max_schedules, int) or max_schedules < 1:
+    whole = isinstance(max_schedules, int) and not isinstance(max_schedules, bool)
+    if not whole or max_schedules < 1:
         raise ValueError(f"max_schedules={max_schedules!r}; it must be a whole number from 1")
     found = _Search(runner, full, max_schedules)
     wanted = None if expect is UNSET else as_outcome(expect)

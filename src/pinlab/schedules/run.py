@@ -5,12 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Iterable
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 from pinlab import sim
 from pinlab.schedules.checkpoint import Checkpoint
 from pinlab.schedules.execution import Execution
+from pinlab.schedules.program import check_program
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
@@ -36,14 +37,15 @@ def make_runner(
         TypeError, ValueError: naming the argument that is wrong.
         SimError: where the process works on CUDA.
     """
-    if not callable(program):
-        raise TypeError(f"program must be a function without arguments, got {program!r}")
-    if not isinstance(pieces, int) or pieces < 1:
+    check_program(program)
+    if isinstance(pieces, bool) or not isinstance(pieces, int) or pieces < 1:
         raise ValueError(f"pieces={pieces!r}; it must be a whole number from 1")
     if granularity not in GRANULARITIES:
         raise ValueError(f"granularity={granularity!r}; known are 'line' and 'opcode'")
     if os.environ.get("PINLAB_DEVICE", "sim") == "cuda":
         raise sim.SimError("explore and replay need the simulated device; PINLAB_DEVICE is 'cuda'")
+    if isinstance(trace, str | ModuleType) or not isinstance(trace, Iterable):
+        raise TypeError(f"trace={trace!r}; it must be a list of functions, classes or modules")
     sim.install()
     return Runner(program, Scope(program, caller, trace), pieces, granularity)
 

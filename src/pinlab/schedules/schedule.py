@@ -47,7 +47,10 @@ class Schedule:
 
         Raises:
             ValueError: naming the part that cannot be read.
+            TypeError: for anything but a str.
         """
+        if not isinstance(token, str):
+            raise TypeError(f"a schedule is read from a str like 'h12.d2', got {token!r}")
         line = within = 0
         plan: dict[Position, tuple[int, ...]] = {}
         for text in token.split("."):

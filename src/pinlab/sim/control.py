@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,9 +37,7 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
     ...     print(now)
     lazy, streams reversed
     """
-    if isinstance(name, str) and name not in MODES:
-        raise ValueError(f"mode {name!r}; known are {', '.join(map(repr, MODES))}")
-    new = MODES[name](**options) if isinstance(name, str) else name
+    new = _mode_named(name, options)
     device = accelerator()
     outer = _switch(device, new)
     try:
@@ -49,6 +48,21 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
         finally:  # Ctrl-C while it runs
             with device.lock:
                 _set_mode(device, outer)
+
+
+def _mode_named(name: str | Mode, options: dict[str, Any]) -> Mode:
+    if isinstance(name, Mode):
+        if options:
+            raise TypeError(f"{name} mode is made already: {', '.join(options)} cannot be set")
+        return name
+    if not isinstance(name, str) or name not in MODES:
+        raise ValueError(f"mode {name!r}; known are {', '.join(map(repr, MODES))}")
+    known = inspect.signature(MODES[name]).parameters
+    for option in options:
+        if option not in known:
+            takes = ", ".join(known) or "no options"
+            raise TypeError(f"{option}={options[option]!r}: {name} mode takes {takes}")
+    return MODES[name](**options)
 
 
 def _switch(device: Accelerator, new: Mode) -> Mode:
@@ -75,8 +89,8 @@ def step(n: int = 1, stream: Stream | None = None) -> list[Operation]:
         n: how many, 1 or more.
         stream: of which stream; None takes the first that can run, in order of creation.
     """
-    if n < 1:
-        raise ValueError(f"n={n}; it must be 1 or more")
+    if not isinstance(n, int) or n < 1:
+        raise ValueError(f"n={n!r}; it must be a whole number from 1")
     device = accelerator()
     device.check_process()
     if device.mode.free_running or device.mode.exclusive:
@@ -122,7 +136,7 @@ class link:
 
 def fill(byte: int | None = 0xCD) -> None:
     """Choose the byte that uninitialised device and pinned memory holds; None keeps old bytes."""
-    if byte is not None and not 0 <= byte <= 255:
-        raise ValueError(f"byte={byte}; it must be from 0 to 255, or None")
+    if byte is not None and (not isinstance(byte, int) or not 0 <= byte <= 255):
+        raise ValueError(f"byte={byte!r}; it must be from 0 to 255, or None")
     device_memory.fill = byte
     host_memory.fill = byte

@@ -26,6 +26,19 @@ def copy_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return copies.download(target, source, non_blocking)
 
 
+def foreach_copy_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Lists of copies: one by one where some cross, as on CUDA outside the fused route."""
+    targets, sources, *rest = args
+    if len(targets) != len(sources):
+        raise RuntimeError(f"_foreach_copy_: {len(targets)} targets, {len(sources)} sources")
+    if all(isinstance(one, SimTensor) for one in (*targets, *sources)):
+        writing_kernel(plan, args, kwargs)
+        return
+    non_blocking = bool(rest[0]) if rest else bool(kwargs.get("non_blocking", False))
+    for target, source in zip(targets, sources, strict=True):
+        target.copy_(source, non_blocking)
+
+
 def to_copy(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor.to(…)`` where something changes: the device, the dtype or the memory format."""
     source = args[0]

@@ -79,6 +79,7 @@ def _by_device(rule: Rule) -> Rule:
 
 _SPECIAL: dict[str, Rule] = {
     "aten::copy_": crossings.copy_,
+    "aten::_foreach_copy_": crossings.foreach_copy_,
     "aten::_to_copy": crossings.to_copy,
     "aten::_local_scalar_dense": crossings.item,
     "aten::_pin_memory": crossings.refuse_pinning,

@@ -44,6 +44,8 @@ def hold(
     [0, 0]
     """
     check_times(timeout, release_after)
+    if stream is not None and not isinstance(stream, Stream):
+        raise TypeError(f"stream={stream!r}; it must be a stream of the device, or None")
     device = accelerator()
     if warmup is not None:
         warmup()
@@ -68,6 +70,9 @@ def hold(
 
 def check_times(timeout: float, release_after: float | None) -> None:
     """Refuse a `timeout` that is not above 0 and a `release_after` beyond it."""
+    for name, value in (("timeout", timeout), ("release_after", release_after)):
+        if not isinstance(value, int | float | None):
+            raise TypeError(f"{name}={value!r}; it must be a number of seconds")
     if not timeout > 0:
         raise ValueError(f"timeout={timeout} s; it must be above 0")
     if release_after is not None and not 0 <= release_after <= timeout:

@@ -23,6 +23,9 @@ class Link:
     bandwidth: float = 16e9
 
     def __post_init__(self) -> None:
+        for name, value in (("latency", self.latency), ("bandwidth", self.bandwidth)):
+            if not isinstance(value, int | float):
+                raise TypeError(f"{name} is {value!r}; it must be a number")
         if not self.latency >= 0:
             raise ValueError(f"latency is {self.latency} s; it must be 0 or more")
         if not self.bandwidth > 0:

@@ -126,6 +126,8 @@ class Random(Mode):
     name = "random"
 
     def __init__(self, seed: int = 0) -> None:
+        if not isinstance(seed, int):
+            raise TypeError(f"seed={seed!r}; it must be a whole number")
         self.seed = seed
         self.coin = random.Random(seed)
 

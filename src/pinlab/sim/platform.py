@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Platform:
     def __post_init__(self) -> None:
         if self.track_by not in ("storage", "data_ptr"):
             raise ValueError(f"track_by={self.track_by!r}; known are 'storage' and 'data_ptr'")
+        for switch in fields(self):
+            value = getattr(self, switch.name)
+            if switch.name != "track_by" and not isinstance(value, bool):
+                raise TypeError(f"{switch.name}={value!r}; it must be True or False")
 
 
 CUDA = Platform()

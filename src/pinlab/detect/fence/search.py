@@ -12,6 +12,7 @@ from pinlab.detect.fence.mapping import check_available
 from pinlab.detect.fence.plan import Died, Ended, Line, Plan
 from pinlab.detect.fence.report import FenceReport
 from pinlab.detect.fence.run import Run, run_once
+from pinlab.schedules.program import check_program
 from pinlab.sim.pages import PAGE
 
 MAX_RUNS = 60
@@ -33,6 +34,7 @@ def fence(program: Program, *, timeout: float = 60.0) -> FenceReport:
 
     Raises:
         NotImplementedError: anywhere but on 64-bit Linux.
+        TypeError: for a program that needs arguments, or is a generator or async.
         RuntimeError: under ``PINLAB_DEVICE=cuda``, or within `explore`.
         TimeoutError: a run did not end in time; it says where its threads stood.
 
@@ -51,6 +53,7 @@ def fence(program: Program, *, timeout: float = 60.0) -> FenceReport:
     ['same page, other bytes']
     """
     check_available()
+    check_program(program)
     if not timeout > 0:
         raise ValueError(f"timeout={timeout} s; it must be above 0")
     if not sim.installed() and os.environ.get("PINLAB_DEVICE", "").strip().lower() == "cuda":
