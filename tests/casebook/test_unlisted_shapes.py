@@ -88,6 +88,18 @@ def view_kept_without_record_stream() -> Any:
     return [one.tolist() for one in results]
 
 
+@bug([7])
+def storage_given_up_under_a_side_stream() -> Any:
+    values, stash, side = on_device(7), pinned(0), gpu.Stream()
+    side.wait_stream(gpu.current_stream())
+    with gpu.stream(side):
+        stash.copy_(values, non_blocking=True)
+    values.set_()
+    _other = torch.full((1,), -1, device=device)  # culprit
+    gpu.synchronize()
+    return stash.tolist()
+
+
 @bug([1, 2, 3])
 def list_of_uploads_cleared() -> Any:
     sources = [pinned(1), pinned(2), pinned(3)]

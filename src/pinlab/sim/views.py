@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from pinlab.sim.arguments import Arguments
-from pinlab.sim.memory import resize
+from pinlab.sim.memory import empty_tensor, resize
 from pinlab.sim.saving import LoadedStorage
 from pinlab.sim.schema import Plan
 from pinlab.sim.shapes import Layout
@@ -66,7 +66,8 @@ def set_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """
     tensor, *rest = args
     if not rest:
-        resize(tensor, torch.Size([0]), (1,))
+        layout = Layout.get(torch.Size([0]), (1,), tensor.dtype)
+        tensor.data = empty_tensor(layout)  # a new storage: the old one may end here
         return tensor
     source, *where = rest
     if isinstance(source, LoadedStorage):
