@@ -55,8 +55,9 @@ def brute(script: list[str], pieces: int = 1) -> int:
         word, *numbers = line.split()
         if word == "queue":
             waits = numbers[-1] == "wait"
-            others = any(f"{name} {1 - int(numbers[0])}" in step for step in steps
-                         for name in ("queue", "record", "order"))  # fmt: skip
+            # The default stream is there from the beginning, stream 1 once a step names it.
+            others = numbers[0] == "1" or any(f"{name} 1" in step for step in steps
+                                              for name in ("queue", "record", "order"))  # fmt: skip
             steps += ["line", f"queue {numbers[0]} {pieces}"]
             if waits and pieces > 1 and others:
                 steps.append(f"finish {numbers[0]}")  # other streams come between the parts
