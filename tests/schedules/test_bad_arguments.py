@@ -75,3 +75,14 @@ def test_a_token_must_be_text() -> None:
 def test_arguments_with_defaults_and_partials_are_programs() -> None:
     assert explore(takes_a_batch, expect=1).correct
     assert explore(functools.partial(Engine().step, 3), expect=3).correct
+
+
+def test_a_wrapper_that_brings_the_arguments_is_a_program() -> None:
+    def form(values: list[int]) -> list[int]:
+        return torch.tensor(values, device="sim").tolist()
+
+    @functools.wraps(form)
+    def bound() -> list[int]:
+        return form([5, 7])
+
+    assert explore(bound, expect=[5, 7]).correct

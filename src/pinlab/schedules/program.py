@@ -29,7 +29,8 @@ missing a required argument: 'batch'
         if test(program):
             raise TypeError(f"{name} is {what}: a call of it runs no line; wrap it in a function")
     try:
-        signature = inspect.signature(program)
+        # What is called counts, not what it wraps: a wrapper may bring the arguments.
+        signature = inspect.signature(program, follow_wrapped=False)
     except (TypeError, ValueError):
         return  # some builtins tell nothing
     try:
