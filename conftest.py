@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -20,7 +21,8 @@ pytest_plugins = ["tools.nbval_strict"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests marked ``gpu``, with the reason, where torch finds no CUDA device."""
+    """Long files first; ``gpu`` skips, with the reason, where torch finds no CUDA device."""
+    _long_files_first(items)
     marked = [item for item in items if item.get_closest_marker("gpu")]
     if not marked:
         return
@@ -29,3 +31,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not torch.cuda.is_available():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; torch finds none here"))
+
+
+def _long_files_first(items: list[pytest.Item]) -> None:
+    """Workers take a file at a time: a long one that is taken last keeps the others waiting."""
+    count = Counter(item.path for item in items)
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(
+        key=lambda item: (
+            item.path not in slow and item.path.suffix != ".ipynb",
+            -count[item.path],
+        )
+    )
