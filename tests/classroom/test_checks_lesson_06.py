@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from pinlab.classroom.checks.lesson_06 import CHECKS
-from pinlab.serving import InputBatch
+from pinlab.serving import InputBatch, PoolingMetadata
 from pinlab.serving.variants import (
     AliasingBatch,
     AsTensorBatch,
@@ -80,3 +82,33 @@ def test_two_empty_methods_are_a_stub() -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_unfilled_stub_is_not_answered(check: object) -> None:
     assert check.judge(...).state == "open"  # type: ignore[attr-defined]
+
+
+class ConstantBatch(AliasingBatch):
+    """Three lengths that were right once."""
+
+    def get_pooling_metadata(self) -> PoolingMetadata:
+        lens = torch.tensor([2, 4, 8], dtype=torch.int32)
+        return PoolingMetadata(prompt_lens=lens, req_ids=("a", "b", "c"))
+
+
+def test_lengths_that_are_not_read_from_the_rows_are_refused() -> None:
+    for check in (check_copy, check_clone):
+        assert "read the rows" in check.judge(ConstantBatch).text
+
+
+class PageableBatch(AliasingBatch):
+    """Not pinned, and methods that only look busy."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "pin_memory": False})
+
+    def end_step(self, metadata: Any) -> None:
+        len(str(metadata))
+
+    def begin_update(self) -> None:
+        len(str(self))
+
+
+def test_rows_that_are_not_pinned_any_more_are_no_ordering() -> None:
+    assert "not pinned any more" in check_order.judge(PageableBatch).text

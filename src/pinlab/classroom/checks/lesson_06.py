@@ -28,6 +28,8 @@ def _grade_snapshot(batch_cls: Any) -> Verdict:
         return not_answered("prompt_lens is not a tensor yet.")
     if lens.tolist() != LENGTHS.tolist():
         return wrong(f"prompt_lens shows {lens.tolist()}, should be {LENGTHS.tolist()}.")
+    if _lengths_of_four(batch_cls) != [*LENGTHS.tolist(), 3]:
+        return wrong("With a fourth request of 3 tokens it shows other lengths: read the rows.")
     rows = batch.num_prompt_tokens_cpu_tensor
     shared = any(len(group) > 1 for group in alias_map(lens=lens, rows=rows).groups)
     report = explored(lambda: two_steps(batch_cls), RIGHT, batch_cls.get_pooling_metadata)
@@ -48,6 +50,13 @@ def _grade_snapshot(batch_cls: Any) -> Verdict:
     )
 
 
+def _lengths_of_four(batch_cls: Any) -> Any:
+    batch = three_requests(batch_cls)
+    batch.add_request(CachedRequestState("d", [80] * 3))
+    lens = attempt(batch.get_pooling_metadata).prompt_lens
+    return lens.tolist() if isinstance(lens, torch.Tensor) else lens
+
+
 def _grade_ordering(batch_cls: Any) -> Verdict:
     opened = _opened(batch_cls)
     if opened is not None:
@@ -58,6 +67,9 @@ def _grade_ordering(batch_cls: Any) -> Verdict:
         return wrong("Leave get_pooling_metadata as it is: this exercise is about waiting.")
     if is_stub(batch_cls.end_step) and is_stub(batch_cls.begin_update):
         return not_answered("Neither method does anything yet.")
+
+    if not three_requests(batch_cls).num_prompt_tokens_cpu_tensor.is_pinned():
+        return wrong("The rows are not pinned any more: keep them, and wait for the upload.", "M5")
 
     def program() -> list[float]:
         batch = batch_cls(max_num_reqs=4, device=pick_device(), max_model_len=8)
