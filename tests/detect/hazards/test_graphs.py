@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
 import torch
 
-from pinlab import sim
-from pinlab.detect.hazards import Kind, hazards
-from pinlab.sim import Place
+from pinlab.detect.hazards import Kind
 
-sim.install()
-gpu: Any = torch.get_device_module(torch.device("sim"))
+from .blame import blames, gpu
 
-
-@pytest.fixture(params=["eager", "lazy", "threaded"], autouse=True)
-def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    sim.reset()
-    with sim.mode(request.param):
-        yield
-
-
-def blamed(program: Callable[[], object]) -> list[tuple[Kind, str]]:
-    """Kind and source text of the line to blame, for each finding."""
-    with hazards(lines=True) as found:
-        program()
-    gpu.synchronize()
-    return [(h.kind, h.written_at.source if isinstance(h.written_at, Place) else "") for h in found]
+pytestmark = pytest.mark.usefixtures("each_mode")
 
 
 def pair() -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,7 +27,7 @@ def test_an_edit_of_a_captured_source_within_the_capture() -> None:
         g.replay()
         gpu.synchronize()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.CAPTURED_WRITTEN, "row[0] = 2"),
         (Kind.CAPTURED_WRITTEN, "row.numpy()[0] = 3"),
     ]
@@ -67,7 +48,7 @@ def test_refilling_between_replays_is_fine_and_under_a_pending_replay_it_is_not(
         row.fill_(3)
         gpu.synchronize()
 
-    assert blamed(program) == [(Kind.SOURCE_WRITTEN, "row.fill_(3)")]
+    assert blames(program) == [(Kind.SOURCE_WRITTEN, "row.fill_(3)")]
 
 
 def test_a_source_dropped_within_the_capture_or_before_the_replay() -> None:
@@ -90,8 +71,8 @@ def test_a_source_dropped_within_the_capture_or_before_the_replay() -> None:
         g.replay()
         gpu.synchronize()
 
-    assert blamed(within) == [(Kind.FREED, "del source"), (Kind.STALE_REPLAY, "g.replay()")]
-    assert blamed(later) == [(Kind.STALE_REPLAY, "g.replay()")]
+    assert blames(within) == [(Kind.FREED, "del source"), (Kind.STALE_REPLAY, "g.replay()")]
+    assert blames(later) == [(Kind.STALE_REPLAY, "g.replay()")]
 
 
 def test_a_kept_private_source_and_an_untouched_one_are_clean() -> None:
@@ -106,7 +87,7 @@ def test_a_kept_private_source_and_an_untouched_one_are_clean() -> None:
             g.replay()
         gpu.synchronize()
 
-    assert blamed(program) == []
+    assert blames(program) == []
 
 
 def test_branches_that_nothing_joins() -> None:
@@ -123,4 +104,4 @@ def test_branches_that_nothing_joins() -> None:
         g.replay()
         gpu.synchronize()
 
-    assert blamed(program) == [(Kind.UNORDERED, "g.replay()")]
+    assert blames(program) == [(Kind.UNORDERED, "g.replay()")]

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
 import torch
 
 from pinlab import sim
 from pinlab.detect.hazards import Findings, Kind, hazards
-from pinlab.sim import Place
 
-sim.install()
-gpu: Any = torch.get_device_module(torch.device("sim"))
+from .blame import blames, gpu
 
-
-@pytest.fixture(params=["eager", "lazy", "threaded"], autouse=True)
-def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    sim.reset()
-    with sim.mode(request.param):
-        yield
-
-
-def blamed(program: Callable[[], object], lines: bool = True) -> list[tuple[Kind, str]]:
-    """Kind and source text of the line to blame, for each finding."""
-    with hazards(lines=lines) as found:
-        program()
-    gpu.synchronize()
-    return [(h.kind, h.written_at.source if isinstance(h.written_at, Place) else "") for h in found]
+pytestmark = pytest.mark.usefixtures("each_mode")
 
 
 def pair() -> tuple[torch.Tensor, torch.Tensor]:
@@ -44,7 +26,7 @@ def test_a_write_to_any_of_the_buffers_that_a_kernel_reads() -> None:
         table.numpy()[0] = 99
         gpu.synchronize()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.SOURCE_WRITTEN, "slot.fill_(0)"),
         (Kind.SOURCE_WRITTEN, "table.numpy()[0] = 99"),
     ]
@@ -58,7 +40,7 @@ def test_reads_and_writes_of_memory_that_a_kernel_fills() -> None:
         landing.zero_()
         gpu.synchronize()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.DESTINATION_READ, "landing.tolist()"),
         (Kind.DESTINATION_WRITTEN, "landing.zero_()"),
     ]
@@ -76,7 +58,7 @@ def test_a_mapped_view_is_watched_like_a_kernel() -> None:
         row.item()
         gpu.synchronize()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.SOURCE_WRITTEN, "row.fill_(6)"),
         (Kind.DESTINATION_READ, "row.item()"),
     ]
@@ -89,7 +71,7 @@ def test_memory_that_is_dropped_and_handed_out_again_under_a_kernel() -> None:
         del row
         torch.tensor([1], pin_memory=True)
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.FREED, "del row"),
         (Kind.REUSED, "torch.tensor([1], pin_memory=True)"),
     ]
@@ -105,7 +87,7 @@ def test_the_other_buffer_is_watched_on_when_one_is_gone() -> None:
         table.fill_(3)
         gpu.synchronize()
 
-    assert blamed(program)[-1] == (Kind.SOURCE_WRITTEN, "table.fill_(3)")
+    assert blames(program)[-1] == (Kind.SOURCE_WRITTEN, "table.fill_(3)")
 
 
 def test_two_streams_that_meet_in_host_memory() -> None:
@@ -116,7 +98,7 @@ def test_two_streams_that_meet_in_host_memory() -> None:
             sim.uva_view(host) + 0
         gpu.synchronize()
 
-    assert blamed(program) == [(Kind.UNORDERED, "sim.uva_view(host) + 0")]
+    assert blames(program) == [(Kind.UNORDERED, "sim.uva_view(host) + 0")]
 
 
 def test_a_guarded_ring_and_a_kept_block_are_clean() -> None:
@@ -132,7 +114,7 @@ def test_a_guarded_ring_and_a_kept_block_are_clean() -> None:
         del slot
         torch.tensor([1], pin_memory=True)
 
-    assert blamed(program) == []
+    assert blames(program) == []
 
 
 def test_the_words_say_that_it_is_a_kernel() -> None:

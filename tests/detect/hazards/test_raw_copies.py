@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
 import torch
 
 from pinlab import sim
 from pinlab.detect.hazards import Kind, hazards
-from pinlab.sim import Place
 
-sim.install()
-gpu: Any = torch.get_device_module(torch.device("sim"))
+from .blame import blames, gpu
 
-
-@pytest.fixture(params=["eager", "lazy", "threaded"], autouse=True)
-def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    sim.reset()
-    with sim.mode(request.param):
-        yield
-
-
-def blamed(program: Callable[[], object]) -> list[tuple[Kind, str]]:
-    """Kind and source text of the line to blame, for each finding."""
-    with hazards(lines=True) as found:
-        program()
-    gpu.synchronize()
-    return [(h.kind, h.written_at.source if isinstance(h.written_at, Place) else "") for h in found]
+pytestmark = pytest.mark.usefixtures("each_mode")
 
 
 def test_a_temporary_of_a_raw_copy_that_is_dropped_and_handed_out_again() -> None:
@@ -40,7 +22,7 @@ def test_a_temporary_of_a_raw_copy_that_is_dropped_and_handed_out_again() -> Non
         torch.tensor([2, 2]).pin_memory()
         gpu.synchronize()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.FREED, "del chunk"),
         (Kind.REUSED, "torch.tensor([2, 2]).pin_memory()"),
     ]
@@ -57,7 +39,7 @@ def test_writes_to_the_source_and_reads_of_the_destination_of_raw_copies() -> No
         gpu.synchronize()
         back.tolist()
 
-    assert blamed(program) == [
+    assert blames(program) == [
         (Kind.SOURCE_WRITTEN, "row.numpy()[0] = 5"),
         (Kind.DESTINATION_READ, "back.tolist()"),
     ]
@@ -72,7 +54,7 @@ def test_a_waited_for_raw_copy_is_clean() -> None:
         del chunk
         torch.tensor([2, 2]).pin_memory()
 
-    assert blamed(program) == []
+    assert blames(program) == []
 
 
 def test_registered_memory_is_watched_and_says_where_it_was_registered() -> None:

@@ -9,42 +9,20 @@ import copy
 import inspect
 import io
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 
 from pinlab import sim
-from pinlab.detect.hazards import Between, Findings, Kind, hazards
+from pinlab.detect.hazards import Between, Findings, Kind
 from pinlab.device import pick_device
-from pinlab.sim import Place
+
+from .blame import Program, blamed, gpu, watched
 
 device = pick_device()
-gpu = torch.get_device_module(device)
-Program = Callable[[], object]
-
-
-@pytest.fixture(params=["eager", "lazy", "threaded"], autouse=True)
-def _mode(request: pytest.FixtureRequest) -> Iterator[None]:
-    sim.reset()
-    with sim.mode(request.param):
-        yield
-
-
-def watched(program: Program, lines: bool = False) -> Findings:
-    with hazards(lines=lines) as found:
-        program()
-    gpu.synchronize()
-    return found
-
-
-def blamed(found: Findings) -> list[tuple[Kind, str]]:
-    """Kind and source text of the line to blame."""
-    return [
-        (hazard.kind, hazard.written_at.source if isinstance(hazard.written_at, Place) else "")
-        for hazard in found
-    ]
+pytestmark = pytest.mark.usefixtures("each_mode")
 
 
 def test_torch_write_to_an_uploads_source_is_seen_on_its_line() -> None:
