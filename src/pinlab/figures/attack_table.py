@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from matplotlib.patches import Rectangle
-
-from pinlab.figures.style import (
-    LINE_CONTRAST,
-    PALETTE,
-    PAPER,
-    SMALLEST,
-    Drawing,
-    darkened,
-    house_style,
-    mixed,
-)
+from pinlab.figures.style import SMALLEST, Drawing, house_style
+from pinlab.figures.verdict_cell import verdict_cell
 from pinlab.schedules import Report
 
 WIDTH, ROW, HEAD, GAP = 7.5, 0.28, 0.45, 0.12  # inches
@@ -69,7 +58,9 @@ def attack_table(tried: Sequence[Tried]) -> Drawing:
         middle = GAP + HEAD + (index + 0.5) * ROW
         axes.text(NAME, middle, design.name, va="center", size=SMALLEST)
         for column, attack in enumerate(attacks):
-            _cell(axes, FIRST + CELL * column, middle, design.reports[attack])
+            at = FIRST + CELL * column, middle, (CELL - 0.08, ROW)
+            report = design.reports[attack]
+            verdict_cell(axes, *at, report.correct, verdict(report))
         for left, count in zip(COUNTS, (design.waits, design.copied), strict=True):
             axes.text(left, middle, f"{count:,}", va="center", size=SMALLEST)
     return drawing.described(twin=attack_table_twin(tried), alt=attack_table_alt(tried))
@@ -103,22 +94,6 @@ def attack_table_alt(tried: Sequence[Tried]) -> str:
 def verdict(report: Report) -> str:
     """What a cell says: held, or broken under which schedule."""
     return "✓ held" if report.correct else f"✗ at {report.counterexample}"
-
-
-def _cell(axes: Any, left: float, middle: float, report: Report) -> None:
-    colour = PALETTE["green"] if report.correct else PALETTE["vermillion"]
-    box = Rectangle(
-        (left - 0.06, middle - ROW * 0.42),
-        CELL - 0.08,
-        ROW * 0.84,
-        facecolor=mixed(colour, PAPER, 0.25),
-        edgecolor=darkened(colour, LINE_CONTRAST),
-        hatch=None if report.correct else "///",
-        hatchcolor=mixed(colour, PAPER, 0.5),
-    )
-    axes.add_patch(box)
-    plate = {"facecolor": PAPER, "edgecolor": "none", "boxstyle": "round,pad=0.12"}
-    axes.text(left, middle, verdict(report), va="center", size=SMALLEST, bbox=plate)
 
 
 def _attacks(tried: Sequence[Tried]) -> list[str]:

@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from matplotlib.patches import Rectangle
-
-from pinlab.figures.style import (
-    LINE_CONTRAST,
-    PALETTE,
-    PAPER,
-    QUIET,
-    SMALLEST,
-    Drawing,
-    darkened,
-    house_style,
-    mixed,
-)
+from pinlab.figures.style import QUIET, SMALLEST, Drawing, house_style
+from pinlab.figures.verdict_cell import verdict_cell
 from pinlab.schedules import Report
 
 WIDTH, ROW, HEAD, GAP = 7.5, 0.27, 0.42, 0.12  # inches
@@ -63,20 +51,8 @@ def tournament(judged: Sequence[Judged]) -> Drawing:
         axes.text(COLUMNS["repair"], middle, entry.name, va="center", size=SMALLEST)
         axes.text(COLUMNS["kind"], middle, entry.kind, va="center", size=SMALLEST, color=QUIET)
         for title, report in (("device", entry.device), ("late host", entry.host)):
-            colour = PALETTE["green"] if report.correct else PALETTE["vermillion"]
-            box = Rectangle(
-                (COLUMNS[title] - 0.06, middle - ROW * 0.42),
-                1.95,
-                ROW * 0.84,
-                facecolor=mixed(colour, PAPER, 0.25),
-                edgecolor=darkened(colour, LINE_CONTRAST),
-                hatch=None if report.correct else "///",
-                hatchcolor=mixed(colour, PAPER, 0.5),
-            )
-            axes.add_patch(box)
-            plate = {"facecolor": PAPER, "edgecolor": "none", "boxstyle": "round,pad=0.12"}
-            look: dict[str, Any] = {"va": "center", "size": SMALLEST, "bbox": plate}
-            axes.text(COLUMNS[title], middle, verdict(report), **look)
+            at = COLUMNS[title], middle, (1.95, ROW)
+            verdict_cell(axes, *at, report.correct, verdict(report))
     return drawing.described(twin=tournament_twin(judged), alt=tournament_alt(judged))
 
 
