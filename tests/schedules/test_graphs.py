@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
 from pinlab import sim
-from pinlab.schedules import Outcome, explore, replay
+from pinlab.schedules import explore
+
+from .both_searches import outcomes
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
-
-
-def outcomes(program: Callable[[], Any]) -> list[Any]:
-    """The outcomes of a program: the same in both searches, each replayed from a token."""
-    report = explore(program)
-    full = explore(program, full=True)
-    assert report.complete
-    assert full.complete
-    assert set(report.outcomes) == set(full.outcomes)
-    for outcome, schedules in report.outcomes.items():
-        assert Outcome(replay(program, str(schedules[0]))) == outcome
-    return sorted(report.outcomes, key=repr)
 
 
 @pytest.mark.parametrize("private", [False, True])

@@ -9,22 +9,12 @@ import pytest
 import torch
 
 from pinlab import sim
-from pinlab.schedules import Outcome, explore, replay
+from pinlab.schedules import explore
+
+from .both_searches import outcomes
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
-
-
-def outcomes(program: Callable[[], Any], **options: Any) -> list[Any]:
-    """The outcomes of a program: the same in both searches, each replayed from a token."""
-    report = explore(program, **options)
-    full = explore(program, full=True, **options)
-    assert report.complete
-    assert full.complete
-    assert set(report.outcomes) == set(full.outcomes)
-    for outcome, schedules in report.outcomes.items():
-        assert Outcome(replay(program, str(schedules[0]), **options)) == outcome
-    return sorted(report.outcomes, key=repr)
 
 
 def ring(slots: int, guarded: bool, use: Callable[[torch.Tensor, torch.Tensor], None]) -> Any:
