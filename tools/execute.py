@@ -76,6 +76,8 @@ class LessonKernel:
             iopub_timeout=30,  # a loaded machine is late; output that is missing is an error
             raise_on_iopub_timeout=True,
             on_cell_executed=self._remember_reply,
+            # A farewell takes a second or more, and nothing is lost: the outputs are here.
+            shutdown_kernel="immediate",
         )
         outputs = {"OutputModel": QuietOutput}
         self._client.widget_registry = {"@jupyter-widgets/output": outputs}
@@ -140,8 +142,6 @@ class LessonKernel:
         self._close()
 
     def _close(self) -> None:
-        # A farewell takes a second or more, and nothing is lost: the outputs are here.
-        self._client.shutdown_kernel = "immediate"
         if self._client.km is not None:
             self._client._cleanup_kernel()
         shutil.rmtree(self._ipython_dir, ignore_errors=True)
