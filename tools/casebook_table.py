@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pinlab import sim
-from pinlab.casebook import KINDS, Case, cases
+from pinlab.casebook import KINDS, Case, Kind, cases
 from pinlab.casebook.gaps import TOOLS, why_unseen
 from pinlab.detect.fence import fence
 from pinlab.detect.hazards import Findings, hazards
@@ -23,6 +24,7 @@ MODES = {
     "lazy, reversed": ("lazy", {"order": "reversed"}),
 }
 HIDDEN = "–"
+Book = Sequence[Case]
 
 
 @dataclass(frozen=True)
@@ -133,27 +135,46 @@ def _alarm(case: Case, raised: bool, word: str) -> str:
     return _mark(word, raised)
 
 
-def gaps() -> list[tuple[Case, str, str]]:
+def gaps(book: Book | None = None) -> list[tuple[Case, str, str]]:
     """Each tool that does not see a case, with the reason ("" if nobody has given one)."""
     return [
         (case, tool, why_unseen(tool, case))
-        for case in cases(control=False)
+        for case in _bugs(cases() if book is None else book)
         for tool, cell in cells(case).items()
         if cell == HIDDEN
     ]
 
 
-def page() -> str:
-    """The whole page."""
+def page(book: Book | None = None) -> str:
+    """The whole page, of all cases or of those in `book`."""
+    book = cases() if book is None else book
     parts = [
         HEAD,
-        *(_kind_section(letter) for letter in KINDS),
-        _controls(),
-        _coverage(),
-        _why(),
+        *(_kind_section(kind, book) for kind in KINDS.values()),
+        _controls(book),
+        _coverage(book),
+        _why(book),
         TAIL,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def unlisted(text: str) -> list[Case]:
+    """The cases that a page does not have yet: their files are newer than it."""
+    return [case for case in cases() if f"\n### {case.id}: " not in text]
+
+
+def current() -> str:
+    """The committed page; measured and written anew if a case has come since."""
+    text = PAGE.read_text(encoding="utf-8")
+    if not unlisted(text):
+        return text
+    sim.install()
+    return page()
+
+
+def _bugs(book: Book) -> list[Case]:
+    return [case for case in book if not case.control]
 
 
 HEAD = """\
@@ -170,14 +191,14 @@ TAIL = """\
 ## Adding a case
 
 A case is one file, `src/pinlab/casebook/zNN_what.py` (`cNN_what.py` for a control), with `broken`,
-`fixed` and `CASE`. Nothing else lists it. `python -m pytest tests/casebook` puts it before every
-tool, and `python -m tools.casebook_table` writes this page anew.
+`fixed` and `CASE`. Nothing else lists it, and nothing else must change: `python -m pytest
+tests/casebook` puts it before every tool, and `make site` shows it on this page. To have it in the
+committed page too, run `python -m tools.casebook_table`.
 """
 
 
-def _kind_section(letter: str) -> str:
-    kind = KINDS[letter]
-    of_kind = cases(kind=kind, control=False)
+def _kind_section(kind: Kind, book: Book) -> str:
+    of_kind = [case for case in _bugs(book) if case.kind == kind]
     if not of_kind:
         return ""
     return "\n".join(
@@ -199,13 +220,13 @@ def _told(case: Case) -> str:
     )
 
 
-def _controls() -> str:
+def _controls(book: Book) -> str:
     return "\n".join(
         [
             "## Controls: reports that are no bugs\n",
             "Each was suspected of the kind that is named. Its program is right in every schedule, "
             "and no tool may complain about it.\n",
-            *map(_told_control, cases(control=True)),
+            *(_told_control(case) for case in book if case.control),
         ]
     )
 
@@ -222,7 +243,7 @@ def _told_control(case: Case) -> str:
     )
 
 
-def _coverage() -> str:
+def _coverage(book: Book) -> str:
     return "\n".join(
         [
             "## Coverage: which tool sees which case\n",
@@ -232,7 +253,7 @@ def _coverage() -> str:
             "that line? *lint*: which rules report the "
             f"broken form? {HIDDEN} means: not seen, with the reason below. The fixed forms are "
             "right in every schedule, and no tool reports them.\n",
-            _table(["case", "kind", *TOOLS], [_row(case) for case in cases()]),
+            _table(["case", "kind", *TOOLS], [_row(case) for case in book]),
             "",
         ]
     )
@@ -248,9 +269,9 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _why() -> str:
+def _why(book: Book) -> str:
     reasons: dict[tuple[str, str], list[str]] = {}
-    for case, tool, reason in gaps():
+    for case, tool, reason in gaps(book):
         reasons.setdefault((tool, reason), []).append(case.id)
     rows = [[tool, ", ".join(ids), reason] for (tool, reason), ids in reasons.items()]
     rows.sort(key=lambda row: TOOLS.index(row[0]))

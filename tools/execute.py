@@ -22,6 +22,8 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbclient.output_widget import OutputWidget
 from nbformat import NotebookNode
 
+from tools import forked_kernel, nursery
+
 CELL_TIMEOUT = 60
 
 
@@ -31,10 +33,14 @@ class ThisEnvironment(KernelSpecManager):
     A kernel of the same name in the user's home folder would otherwise win.
     """
 
+    def __init__(self, forked: bool = False) -> None:
+        super().__init__()
+        self._metadata = forked_kernel.metadata() if forked else {}
+
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        return KernelSpec(
-            resource_dir=ipykernel.kernelspec.RESOURCES, **ipykernel.kernelspec.get_kernel_dict()
-        )
+        described = ipykernel.kernelspec.get_kernel_dict()
+        described["metadata"] = {**described.get("metadata", {}), **self._metadata}
+        return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **described)
 
 
 class QuietOutput(OutputWidget):
@@ -55,18 +61,24 @@ class CellFailed(Exception):
 class LessonKernel:
     """A kernel for one notebook; cells run in it one after the other.
 
+    Args:
+        forked: start it as a child of a process that has imported torch, where that is possible.
+
     >>> with LessonKernel(nb, folder) as kernel:  # doctest: +SKIP
     ...     cell = kernel.run(0)
     """
 
-    def __init__(self, nb: NotebookNode, folder: Path, timeout: float = CELL_TIMEOUT) -> None:
+    def __init__(
+        self, nb: NotebookNode, folder: Path, timeout: float = CELL_TIMEOUT, *, forked: bool = False
+    ) -> None:
         self.nb = nb
         self.folder = folder
         self.gone: str | None = None
         self._ipython_dir = tempfile.mkdtemp(prefix="lesson-")
         self._log = Path(self._ipython_dir) / "kernel.log"
         self._replies: list[dict[str, Any]] = []
-        manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=ThisEnvironment())
+        specs = ThisEnvironment(forked=forked and nursery.available())
+        manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=specs)
         self._client = NotebookClient(
             nb,
             km=manager,

@@ -60,7 +60,8 @@ class StrictFile(IPyNbFile):
 
     def setup(self) -> None:
         timeout = self.config.option.nbval_cell_timeout
-        self.kernel = LessonKernel(copy.deepcopy(self.nb), self.path.parent, timeout)
+        copied = copy.deepcopy(self.nb)
+        self.kernel = LessonKernel(copied, self.path.parent, timeout, forked=True)
         self.kernel.start()
         self.setup_sanitize_files()
 
