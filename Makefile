@@ -11,6 +11,8 @@ WORKERS  ?= 2
 # torch numbers depend on the thread count, and two workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Every worker and every lesson's kernel would compile the same files again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV    := .venv
 PY      := $(VENV)/bin/python

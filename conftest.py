@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 
 import pytest
@@ -13,11 +14,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")  # kernels of lessons do not inherit it
 os.environ.setdefault("PINLAB_PROGRESS", "0")  # on a slow machine a bar would be an output
 
+# jsonschema, for nbformat, builds 38 grammars of web addresses with it: two seconds a process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None: cannot be imported
+
 # The same examples on each run, and no failure because the machine was busy.
 settings.register_profile("pinlab", derandomize=True, deadline=None)
 settings.load_profile("pinlab")
 
-pytest_plugins = ["tools.nbval_strict"]
+pytest_plugins = ["nbval.plugin", "tools.nbval_strict"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -24,6 +24,7 @@ from pinlab.device.driver import CAN_USE_STREAM_MEM_OPS_V1, Driver, DriverError
 from pinlab.device.gate import CudaGate, Gatekeeper
 from pinlab.device.hold import close
 from pinlab.sim.place import Place
+from tools.nursery import run_script
 
 PLACE = Place("lesson.py", 3)
 OFFSET = 1 << 40  # device addresses of the fake differ from the host's
@@ -119,14 +120,7 @@ def word(library: FakeLibrary) -> int:
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_script(code, env={**os.environ, **environment})
 
 
 def test_the_simulated_device_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

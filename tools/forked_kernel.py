@@ -22,12 +22,11 @@ class ForkedKernel(LocalProvisioner):
     async def launch_kernel(self, cmd: list[str], **options: Any) -> KernelConnectionInfo:
         arguments = cmd[cmd.index("ipykernel_launcher") + 1 :]
         log = getattr(options.get("stderr"), "name", os.devnull)
-        child = fork(
-            LAUNCH, ["ipykernel_launcher", *arguments], options["cwd"], options["env"], log
-        )
+        folder = options.get("cwd") or os.getcwd()
+        child = fork(LAUNCH, ["ipykernel_launcher", *arguments], folder, options["env"], log)
         self.process = child
         self.pid = self.pgid = child.pid  # it leads a group of its own
-        self.cwd = options["cwd"]
+        self.cwd = folder
         return self.connection_info
 
 

@@ -43,16 +43,20 @@ def write(path: Path, text: str) -> bool:
 
 
 def run(
-    nb: NotebookNode, folder: Path, measure: bool = False, on_cell: OnCell | None = None
+    nb: NotebookNode,
+    folder: Path,
+    measure: bool = False,
+    on_cell: OnCell | None = None,
+    forked: bool = False,
 ) -> NotebookNode:
-    """Run every cell in a fresh kernel and return the canonical notebook.
+    """Run every cell in a fresh kernel (`forked`: of the nursery), return the canonical notebook.
 
     A cell tagged ``measured`` runs and then gets its committed output back, unless ``measure`` is
     set, the cell has no output yet, or its source was edited since the output was taken.
     """
     edited = edited_cells(nb)
     after = copy.deepcopy(nb)
-    with LessonKernel(after, folder) as kernel:
+    with LessonKernel(after, folder, forked=forked) as kernel:
         for position, cell in enumerate(after.cells):
             if cell.cell_type != "code":
                 continue

@@ -30,8 +30,9 @@ PROCESS = Path(__file__).with_name("nursery_process.py")
 
 
 def available() -> bool:
-    """Whether children can be forked and watched here."""
-    return sys.platform == "linux" and hasattr(os, "pidfd_open")
+    """Whether children can be forked and watched here, and PINLAB_NURSERY=0 does not forbid it."""
+    wanted = os.environ.get("PINLAB_NURSERY") != "0"
+    return wanted and sys.platform == "linux" and hasattr(os, "pidfd_open")
 
 
 class Nursery:
@@ -48,6 +49,7 @@ class Nursery:
             env={
                 **os.environ,
                 "OMP_NUM_THREADS": "1",
+                "PYTHONHASHSEED": "random",  # an order that depends on it shows sooner or later
                 "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             },
         )
@@ -74,6 +76,8 @@ class Nursery:
         if self._process.stdin is not None:
             self._process.stdin.close()
         self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def __repr__(self) -> str:
         return f"<Nursery {self._process.pid}: has imported {', '.join(PRELOADED)}>"

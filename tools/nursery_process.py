@@ -20,7 +20,6 @@ from typing import Any
 def _become(request: dict[str, Any]) -> None:
     """What an interpreter would have found at its start, as far as a program can tell."""
     os.setsid()
-    gc.unfreeze()
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
 from pinlab.classroom import SchedulerGame
 from pinlab.classroom.game import WIDGET_VIEW
+from tests.kernels import run_cells
 from tools.canonical import canonical_outputs
 
 pytestmark = pytest.mark.slow
@@ -34,13 +33,10 @@ TYPED = 'game.widget.keys.value = "oodhh"; game.widget.state.reached'
 
 
 @pytest.fixture(scope="module")
-def outputs() -> list[list[nbformat.NotebookNode]]:
+def outputs(tmp_path_factory: pytest.TempPathFactory) -> list[list[nbformat.NotebookNode]]:
     """The outputs of each cell."""
-    cells = [new_code_cell(cell) for cell in (HELPER, PROGRAM, PLAYED, LEVEL, TYPED)]
-    notebook = new_notebook(cells=cells)
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "", "language": "python"}
-    NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
-    return [cell.outputs for cell in notebook.cells]
+    cells = (HELPER, PROGRAM, PLAYED, LEVEL, TYPED)
+    return [cell.outputs for cell in run_cells(cells, tmp_path_factory.mktemp("kernel"))]
 
 
 def test_it_prints_a_line_and_shows_the_widget_with_its_text(outputs) -> None:

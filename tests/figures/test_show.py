@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import base64
 import io
-import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from nbclient import NotebookClient
 from PIL import Image
 
 from pinlab.figures import memory_map, show
 from pinlab.figures.show import png
 from pinlab.figures.style import Drawing
+from tests.kernels import run_cells
+from tools.nursery import run_script
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +29,8 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> list:
         "figures.show(fig)\n"
         "fig"
     )
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-    folder = str(tmp_path_factory.mktemp("kernel"))
-    NotebookClient(
-        nb, timeout=60, kernel_name="python3", resources={"metadata": {"path": folder}}
-    ).execute()
-    return nb.cells[0].outputs
+    (cell,) = run_cells([source], tmp_path_factory.mktemp("kernel"))
+    return cell.outputs
 
 
 def test_the_picture_is_displayed_once_with_its_alt_text(outputs: list) -> None:
@@ -80,10 +75,8 @@ def test_the_same_objects_give_the_same_bytes() -> None:
 
 
 def test_figures_need_no_pyplot(tmp_path: Path) -> None:
-    import subprocess
-
     code = (
         "import sys, numpy\nfrom pinlab.figures import memory_map, show\n"
         "show(memory_map(a=numpy.zeros(2)))\nassert 'matplotlib.pyplot' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, capture_output=True)
+    run_script(code, cwd=tmp_path, check=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import nbformat
+from pathlib import Path
+
 import pytest
-from nbclient import NotebookClient
+
+from tests.kernels import run_cells
 
 CELLS = [
     """\
@@ -38,11 +40,8 @@ for row in seen.rows[-3:]:
 
 
 @pytest.mark.slow
-def test_a_search_in_a_cell_steps_through_helpers_of_other_cells() -> None:
-    cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    NotebookClient(notebook, timeout=90, kernel_name="python3").execute()
-    outputs = [cell["outputs"] for cell in notebook.cells]
+def test_a_search_in_a_cell_steps_through_helpers_of_other_cells(tmp_path: Path) -> None:
+    outputs = [cell.outputs for cell in run_cells(CELLS, tmp_path)]
     assert outputs[3][0]["text"].splitlines() == [
         "[5] [6] [7]",
         "5 True host lines  those of this notebook's cells; other code is one step per call",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +12,7 @@ import torch
 
 from pinlab import sim
 from pinlab.schedules import Raised, Schedule, ScheduleError, explore, replay
+from tools.nursery import run_script
 
 
 def two_streams() -> Any:
@@ -51,15 +50,7 @@ def test_tokens_mean_the_same_in_another_process(tmp_path: Path) -> None:
         f"print({{token: replay(two_streams, token) for token in {list(tokens)!r}}})\n"
         "print(sorted(str(w) for ways in explore(two_streams).outcomes.values() for w in ways))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "77"},
-        timeout=100,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_script(code, cwd=tmp_path, check=True)
     values, schedules = done.stdout.splitlines()
     assert eval(values) == tokens
     assert eval(schedules) == sorted(str(w) for ways in report.outcomes.values() for w in ways)

@@ -1,22 +1,24 @@
 """The interpreter's end: with work queued, held, running or failed, it comes, and soon.
 
-Importing torch takes most of an interpreter's life here. So the ends are tried in children of one
-interpreter that has imported torch and nothing of pinlab: each installs the device, and ends as an
+Importing torch takes most of an interpreter's life here. So the ends are tried in children of the
+nursery, which has imported torch and nothing of pinlab: each installs the device, and ends as an
 interpreter does. `make soak` starts two hundred from nothing.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from jupyter_client.manager import KernelManager
+
+from tools import nursery
+from tools.execute import ThisEnvironment
+from tools.nursery import run_script
 
 BEGIN = """
 import atexit, sys, threading, time
@@ -128,46 +130,18 @@ while sim.pending(): pass
 LIMIT = 240.0  # seconds of one cycle; about three on an idle machine, most of them torch's import
 END = "\nprint('end of script')"
 
-# One interpreter, forked once for each end; a child leaves the loop and runs on to its own exit.
-NURSERY = """
-import gc, json, os, sys, time
-import torch, torch.distributed.tensor  # the second is what a subclass's first operator imports
-gc.freeze()  # torch's own objects need not be searched for garbage at each end
-folder, limit, scripts = sys.argv[1], float(sys.argv[2]), json.loads(sys.stdin.read())
-for number, (name, script) in enumerate(scripts):
-    child = os.fork()
-    if not child:
-        output = os.open(os.path.join(folder, str(number)), os.O_WRONLY | os.O_CREAT, 0o600)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        exec(script)
-        break
-    began, status = time.monotonic(), (0, 0)
-    while status[0] == 0 and time.monotonic() - began < limit:
-        status = os.waitpid(child, os.WNOHANG)
-        time.sleep(0.005)
-    late = status[0] == 0
-    if late:
-        os.kill(child, 9)
-        status = os.waitpid(child, 0)
-    print(json.dumps([name, late, os.waitstatus_to_exitcode(status[1]), number]), flush=True)
-"""
 
-
-def end_children(ends: list[str], limit: float, folder: Path) -> list[str]:
+def end_children(ends: list[str], limit: float) -> list[str]:
     """Let a child of one interpreter end in each way; what went wrong."""
-    scripts = [(end, BEGIN + ENDS[end][0] + END) for end in ends]
-    done = subprocess.run(
-        [sys.executable, "-c", NURSERY, str(folder), str(limit)],
-        input=json.dumps(scripts),
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=limit,
-    )
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [row[0] for row in rows] == ends, done.stderr
-    return [p for end, *row, n in rows for p in _problems(end, *row, (folder / str(n)).read_text())]
+    problems: list[str] = []
+    for end in ends:
+        try:
+            done = run_script(BEGIN + ENDS[end][0] + END, timeout=limit)
+        except subprocess.TimeoutExpired as late:
+            problems += _problems(end, True, 0, f"{late.output}{late.stderr}")
+        else:
+            problems += _problems(end, False, done.returncode, done.stdout + done.stderr)
+    return problems
 
 
 def end_interpreters(ends: list[str], limit: float, at_once: int = 3) -> list[str]:
@@ -232,7 +206,8 @@ def answer(manager: KernelManager, code: str) -> str:
 
 @pytest.mark.slow
 def test_a_notebooks_kernel_can_be_restarted_with_work_running_and_held() -> None:
-    manager = KernelManager(kernel_name="python3")
+    specs = ThisEnvironment(forked=nursery.available())
+    manager = KernelManager(kernel_name="python3", kernel_spec_manager=specs)
     try:
         busy = ENDS["threads have much to do"][0] + ENDS["a stream is held"][0]
         answer(manager, BEGIN + busy + "pass")  # a last value would be shown, hence waited for
@@ -242,9 +217,9 @@ def test_a_notebooks_kernel_can_be_restarted_with_work_running_and_held() -> Non
 
 
 @pytest.mark.slow
-def test_twenty_interpreters_install_the_device_and_exit_with_work_queued(tmp_path: Path) -> None:
+def test_twenty_interpreters_install_the_device_and_exit_with_work_queued() -> None:
     ends = list(itertools.islice(itertools.cycle(ENDS), 20))
-    assert end_children(ends, LIMIT, tmp_path) == []
+    assert end_children(ends, LIMIT) == []
 
 
 @pytest.mark.slow

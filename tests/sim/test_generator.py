@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from pinlab import sim
 from pinlab.sim import generator
+from tools.nursery import run_script
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
@@ -97,16 +98,13 @@ def test_host_draws_between_submission_and_run_change_nothing() -> None:
 
 
 def test_a_seed_set_before_install_counts() -> None:
-    import subprocess
-    import sys
-
     script = (
         "import torch\ntorch.manual_seed(5)\nfrom pinlab import sim\nsim.install()\n"
         "first = torch.rand(3, device='sim').tolist()\ntorch.manual_seed(5)\n"
         "assert torch.rand(3, device='sim').tolist() == first\n"
         "assert torch.sim.initial_seed() == 5\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    run_script(script, check=True)
 
 
 def test_the_state_can_be_saved_and_put_back() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +14,7 @@ from pinlab import sim
 from pinlab.sim.pages import PAGE, Pages
 from pinlab.sim.pinned import PinnedAllocator
 from pinlab.sim.state import host_memory
+from tools.nursery import run_script
 
 sim.install()
 gpu = torch.get_device_module(torch.device("sim"))
@@ -196,15 +195,7 @@ def test_where_nothing_may_be_locked_pinning_works_unlocked() -> None:
         "print(row.is_pinned(), there.tolist())\n"
         "print(host_memory.find(row.data_ptr()))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_script(code, check=True)
     first, second = done.stdout.splitlines()
     assert first == "True [40, 40]"
     assert second.endswith("locked=False>")

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
 import torch
-from nbclient import NotebookClient
 
 from pinlab import sim
 from pinlab.schedules import explore
 from pinlab.sim.recorder import Recording
 from pinlab.sim.state import accelerator
+from tests.kernels import run_cells
+from tools.nursery import run_script
 
 
 @pytest.fixture(autouse=True)
@@ -257,15 +256,12 @@ assert [event.place.lineno for event in run.host] == [7], run.host
 def test_under_coverage_the_lines_after_the_block_are_measured(tmp_path: Path) -> None:
     pytest.importorskip("coverage")
     (tmp_path / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "coverage"]
-    subprocess.run([*command, "run", "program.py"], cwd=tmp_path, check=True)
-    report = subprocess.run(
-        [*command, "report", "-m", "--include=program.py"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    code = (
+        "import sys\nfrom coverage.cmdline import main\n"
+        "sys.exit(main(['run', 'program.py']) or "
+        "main(['report', '-m', '--include=program.py']))"
+    )
+    report = run_script(code, cwd=tmp_path, check=True).stdout
     missing = report.strip().splitlines()[-1].split("%")[-1] if "TOTAL" not in report else report
     assert "12" in missing  # `return 4` did not run
     assert " 11" not in missing  # `return 3` did, after the block
@@ -383,11 +379,8 @@ print(run.host[0].place.source)
 
 
 def test_in_a_notebook_the_lines_are_those_of_the_cells(tmp_path: Path) -> None:
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
-    NotebookClient(
-        nb, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
-    ).execute()
-    assert nb.cells[1].outputs[0].text.splitlines() == [
+    _, cell = run_cells(CELLS, tmp_path)
+    assert cell.outputs[0].text.splitlines() == [
         "write row at In [2]:2",
         "write row at In [1]:6",
         "row[0] = 1",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +13,7 @@ from pinlab.sim import shapes
 from pinlab.sim.schema import TRIED, TRIED_IF_LINEAR
 from pinlab.sim.shapes import UNKNOWN, Layout, as_layouts
 from pinlab.sim.state import shape_cache
+from tools.nursery import run_script
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
@@ -168,7 +167,7 @@ def test_small_calls_load_no_compiler() -> None:
         "(x + 1).sum().item()\n"
         "assert 'torch._dynamo' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    run_script(script, check=True)
 
 
 def test_trying_out_does_not_touch_the_hosts_random_state() -> None:

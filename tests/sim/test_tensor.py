@@ -14,6 +14,7 @@ import torch
 
 from pinlab import sim
 from pinlab.sim import SimTensor
+from tools.nursery import run_script
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
@@ -320,15 +321,12 @@ def test_host_tensors_load_onto_the_device_with_what_they_share() -> None:
 
 
 def test_a_file_can_be_read_without_pinlab(tmp_path: Any) -> None:
-    import subprocess
-    import sys
-
     torch.save({"w": torch.arange(3.0, device="sim")}, tmp_path / "w.pt")
     script = (
         f"import torch\nw = torch.load({str(tmp_path / 'w.pt')!r}, map_location='cpu')['w']\n"
         "assert type(w) is torch.Tensor and w.tolist() == [0.0, 1.0, 2.0]\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    run_script(script, check=True)
 
 
 def test_storages_are_refused_not_a_crash() -> None:
