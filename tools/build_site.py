@@ -2,7 +2,7 @@
 
     python tools/build_site.py [--out build/site]
 
-Nothing is run and nothing is fetched. A warning of Sphinx is an error, and so is a picture without
+Nothing is fetched, and nothing is run but cases that came after their page. A warning of Sphinx is an error, and so is a picture without
 a text, a heading out of order, a link to a page that is not there, or a file from another host.
 """
 
@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from nbformat import NotebookNode, write
 from sphinx.application import Sphinx
 
+from tools import casebook_table
 from tools.lesson_files import ROOT, is_solution, lesson_paths, read
 from tools.site_check import problems_of
 
@@ -46,6 +47,7 @@ def assemble(source: Path) -> None:
     source.mkdir(parents=True)
     site = ROOT / "docs" / "site"
     _copy_pages(ROOT / "docs", source)
+    (source / casebook_table.PAGE.name).write_text(casebook_table.current(), encoding="utf-8")
     if (ROOT / "workshop").is_dir():
         _copy_pages(ROOT / "workshop", source / "workshop")
         for page in (source / "workshop").rglob("*.md"):
