@@ -2,8 +2,9 @@
 
     python tools/build_site.py [--out build/site]
 
-Nothing is fetched, and nothing is run but cases that came after their page. A warning of Sphinx is an error, and so is a picture without
-a text, a heading out of order, a link to a page that is not there, or a file from another host.
+Nothing is fetched, and nothing is run but cases that came after their page. A warning of Sphinx is
+an error, and so is a picture without a text, a heading out of order, a link to a page that is not
+there, or a file from another host.
 """
 
 from __future__ import annotations

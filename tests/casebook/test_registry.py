@@ -107,7 +107,7 @@ def test_a_form_of_another_file_is_an_error(book: Book) -> None:
 
 def test_cases_are_filtered_by_kind_and_by_being_a_bug() -> None:
     everything = cases()
-    assert {one.id for one in cases(control=True)} == {f"C{i:02}" for i in range(1, 11)}
+    assert {one.id for one in cases(control=True)} >= {f"C{i:02}" for i in range(1, 11)}
     assert len(cases(control=False)) + len(cases(control=True)) == len(everything)
     for letter, kind in KINDS.items():
         assert cases(kind=letter) == cases(kind=kind.name) == cases(kind=kind)
