@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.nursery import run_script
+
 SUITE = """\
 import torch
 from pinlab import sim
@@ -47,14 +49,9 @@ LIGHT = ("-p", "no:cacheprovider", "-p", "no:nbval", "-p", "no:hypothesispytest"
 
 
 def run_pytest(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *LIGHT, *options],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+    code = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]))"
+    environment = {**os.environ, "PYTEST_ADDOPTS": ""}
+    return run_script(code, "-q", *LIGHT, *options, cwd=folder, env=environment)
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 import sys
 import types
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import torch
 from pinlab import schedules
 from pinlab.schedules import Prefix, explore, replay
 from pinlab.schedules.tracer import Scope
+from tools.nursery import run_script
 
 from . import helpers_elsewhere as elsewhere
 from .random_programs import compiled
@@ -153,13 +153,12 @@ def test_it_works_under_coverage(tmp_path: Path) -> None:
         "after = 1\n"
         "print(report.explored, len(report.outcomes), sys.gettrace() is not None)\n"
     )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "COVERAGE_CORE": "ctrace"}
-    run = functools.partial(
-        subprocess.run, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100
-    )
-    done = run([sys.executable, "-m", "coverage", "run", "script.py"])
+    environment = {**os.environ, "COVERAGE_CORE": "ctrace"}
+    code = "import sys\nfrom coverage.cmdline import main\nsys.exit(main(sys.argv[1:]))"
+    run = functools.partial(run_script, code, cwd=tmp_path, env=environment)
+    done = run("run", "script.py")
     assert done.stdout.split() == ["2", "2", "True"], done.stderr
-    shown = run([sys.executable, "-m", "coverage", "report", "-m", "script.py"])
+    shown = run("report", "-m", "script.py")
     # The lines after the search are measured again; those of the program belong to the explorer.
     assert "6-9" in shown.stdout
     assert "11" not in shown.stdout.split("%")[-1]
