@@ -13,6 +13,9 @@ FORWARD = {
     "to_sparse": _SPARSE,
 }
 
+INT64 = {"to_sparse": _SPARSE}
+BOOL = {"to_sparse": _SPARSE}
+
 # Compiles CUDA source; the CPU refuses it too, so there is nothing to compare with.
 NOT_ON_CPU = {
     "jiterator_2inputs_2outputs",

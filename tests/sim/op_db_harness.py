@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from pinlab import sim
 
 SAMPLES = 5
+ALL = 1_000_000  # more than any operator has
 Inputs = tuple[Any, tuple[Any, ...], dict[str, Any]]
 Form = Callable[[OpInfo, SampleInput, Inputs], Any]
 
@@ -24,6 +25,8 @@ Form = Callable[[OpInfo, SampleInput, Inputs], Any]
 UNINITIALISED = frozenset(
     {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 )
+# One fused kernel on the CPU, several on an accelerator of Python's: sums in another order.
+LOOSER = {"nn.functional.scaled_dot_product_attention": {"rtol": 1e-4, "atol": 1e-4}}
 # Arguments that torch wants on the host whatever the device.
 _STAYS_ON_HOST = {"tensor_split"}
 
@@ -40,9 +43,14 @@ class Verdict:
         return f"{self.name}: {self.kind} {self.why}"
 
 
-def entries() -> list[OpInfo]:
-    """What the database has for float32."""
-    return [op for op in op_db if torch.float32 in op.dtypes]
+def entries(dtype: torch.dtype = torch.float32) -> list[OpInfo]:
+    """What the database has for a dtype."""
+    return [op for op in op_db if dtype in op.dtypes]
+
+
+def has_gradients(op: OpInfo) -> bool:
+    """Whether it can be differentiated."""
+    return bool(op.supports_autograd)
 
 
 def name_of(op: OpInfo) -> str:
@@ -50,10 +58,12 @@ def name_of(op: OpInfo) -> str:
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
 
 
-def judge(op: OpInfo, form: Form, samples: int = SAMPLES) -> Verdict:
+def judge(
+    op: OpInfo, form: Form, dtype: torch.dtype = torch.float32, samples: int = SAMPLES
+) -> Verdict:
     """Compare up to `samples` samples; the first that does not match decides."""
     ran = False
-    for sample in _samples(op, samples, gradients=form is backward):
+    for sample in _samples(op, dtype, samples, gradients=form is backward):
         try:
             expected, inputs = _on_cpu(op, form, sample)
         except Exception as refusal:
@@ -63,7 +73,7 @@ def judge(op: OpInfo, form: Form, samples: int = SAMPLES) -> Verdict:
         ran = True
         try:
             found, moved = _on_sim(op, form, sample)
-            difference = _difference((expected, inputs), (found, moved))
+            difference = _difference((expected, inputs), (found, moved), LOOSER.get(op.name))
         except Exception as error:
             return Verdict(name_of(op), "raises", _short(error))
         if difference and not _only_shapes_count(op, form, sample, expected, found):
@@ -120,8 +130,8 @@ def _as_tuple(outputs: Any) -> Any:
 # -- the two devices ------------------------------------------------------------------------------
 
 
-def _samples(op: OpInfo, count: int, gradients: bool) -> Iterator[SampleInput]:
-    for at, sample in enumerate(op.sample_inputs("cpu", torch.float32, requires_grad=gradients)):
+def _samples(op: OpInfo, dtype: torch.dtype, count: int, gradients: bool) -> Iterator[SampleInput]:
+    for at, sample in enumerate(op.sample_inputs("cpu", dtype, requires_grad=gradients)):
         if at == count:
             return
         yield sample
@@ -190,13 +200,15 @@ def _tensors(inputs: Any) -> list[torch.Tensor]:
 # -- comparing ------------------------------------------------------------------------------------
 
 
-def _difference(expected: Any, found: Any, values: bool = True) -> str:
-    """Empty if equal: structure, dtype, shape, device, values."""
+def _difference(
+    expected: Any, found: Any, close: dict[str, float] | None = None, values: bool = True
+) -> str:
+    """Empty if equal: structure, dtype, shape, device, values, which may be off by `close`."""
     left, right = tree_flatten(expected)[0], tree_flatten(found)[0]
     if len(left) != len(right):
         return f"{len(right)} results instead of {len(left)}"
     for a, b in zip(left, right, strict=True):
-        problem = _tensors_differ(a, b, values) if isinstance(a, torch.Tensor) else ""
+        problem = _tensors_differ(a, b, close, values) if isinstance(a, torch.Tensor) else ""
         if not isinstance(a, torch.Tensor) and values and not _plain_equal(a, b):
             problem = f"{b!r} instead of {a!r}"
         if problem:
@@ -204,14 +216,18 @@ def _difference(expected: Any, found: Any, values: bool = True) -> str:
     return ""
 
 
-def _tensors_differ(expected: torch.Tensor, found: Any, values: bool) -> str:
+def _tensors_differ(
+    expected: torch.Tensor, found: Any, close: dict[str, float] | None, values: bool
+) -> str:
     if not isinstance(found, torch.Tensor):
         return f"a {type(found).__name__} instead of a tensor"
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return f"{found.shape} {found.dtype} instead of {expected.shape} {expected.dtype}"
     if values:
         try:
-            torch.testing.assert_close(found.detach().cpu(), expected.detach(), equal_nan=True)
+            torch.testing.assert_close(
+                found.detach().cpu(), expected.detach(), equal_nan=True, **close or {}
+            )
         except AssertionError as error:
             return " ".join(str(error).split())[:200]
     return ""
@@ -226,10 +242,14 @@ def _plain_equal(expected: Any, found: Any) -> bool:
 def _only_shapes_count(
     op: OpInfo, form: Form, sample: SampleInput, expected: Any, found: Any
 ) -> bool:
-    """Uninitialised memory, and whatever gives other numbers on the CPU under another seed."""
-    again, _ = _on_cpu(op, form, sample, shift=1)
-    is_random = bool(_difference(expected, again))
-    return (is_random or op.name in UNINITIALISED) and not _difference(expected, found, False)
+    """Uninitialised memory, and whatever gives other numbers on the CPU under another seed.
+
+    Several seeds: of some results (`pca_lowrank`) only the signs depend on it.
+    """
+    is_random = op.name in UNINITIALISED or any(
+        _difference(expected, _on_cpu(op, form, sample, shift)[0]) for shift in range(1, 9)
+    )
+    return is_random and not _difference(expected, found, values=False)
 
 
 def _refused_too(op: OpInfo, form: Form, sample: SampleInput) -> bool:
@@ -258,7 +278,13 @@ def _light() -> Iterator[None]:
         yield
 
 
-def run_all(form: Form, wanted: Callable[[OpInfo], bool], mode: str) -> list[Verdict]:
+def run_all(
+    form: Form,
+    wanted: Callable[[OpInfo], bool],
+    mode: str,
+    dtype: torch.dtype = torch.float32,
+    samples: int = SAMPLES,
+) -> list[Verdict]:
     """Judge every entry that `wanted` picks, in one mode of the device."""
     with _light(), sim.mode(mode):
-        return [judge(op, form) for op in entries() if wanted(op)]
+        return [judge(op, form, dtype, samples) for op in entries(dtype) if wanted(op)]

@@ -35,7 +35,7 @@ FORMS = {
     ),
     "backward": (
         harness.backward,
-        lambda op: op.supports_autograd,
+        harness.has_gradients,
         set(exceptions.BACKWARD),
         exceptions.NOT_ON_CPU,
     ),

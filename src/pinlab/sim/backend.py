@@ -6,6 +6,7 @@ import atexit
 import os
 import threading
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from pinlab.sim.errors import SimError
 from pinlab.sim.factories import override_pinning, wrap_factories
 from pinlab.sim.graph import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing
 from pinlab.sim.lifecycle import after_fork, stop
-from pinlab.sim.memory import empty, empty_strided
+from pinlab.sim.memory import check_options, empty, empty_strided
 from pinlab.sim.state import accelerator, device_memory, is_started, start
 
 _library: list[torch.library.Library] = []
@@ -57,6 +58,8 @@ def _register() -> None:
     library.impl("empty.memory_format", empty, "PrivateUse1")
     library.impl("empty_strided", empty_strided, "PrivateUse1")
     library.impl("_copy_from", _copy_from, "PrivateUse1")
+    for name in ("tril_indices", "triu_indices"):  # the factories not made of `empty`
+        library.impl(name, _queued(getattr(torch.ops.aten, name).default), "PrivateUse1")
     override_pinning(library)
     _library.append(library)  # its end would undo the registrations
     wrap_factories()
@@ -67,6 +70,16 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
     """Copies that reach us below the Python key, from `torch.tensor(…, device="sim")`."""
     plan = torch.ops.aten.copy_.default
     return dispatch.dispatch(plan, (target, source, non_blocking), {})
+
+
+def _queued(factory: Any) -> Callable[..., Any]:
+    """A kernel without tensor arguments, whose result is made on the queue."""
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        check_options(kwargs.get("layout"), kwargs.get("device"), kwargs.pop("pin_memory", None))
+        return dispatch.dispatch(factory, args, kwargs)
+
+    return make
 
 
 class SimModule(types.ModuleType):

@@ -53,7 +53,7 @@ def empty(
     memory_format: torch.memory_format | None = None,
 ) -> SimTensor:
     """``aten::empty.memory_format`` for the simulated device."""
-    _check(layout, device, pin_memory)
+    check_options(layout, device, pin_memory)
     meta = torch.empty(
         size, dtype=dtype, device="meta", memory_format=memory_format or torch.contiguous_format
     )
@@ -69,14 +69,15 @@ def empty_strided(
     pin_memory: bool | None = None,
 ) -> SimTensor:
     """``aten::empty_strided`` for the simulated device."""
-    _check(layout, device, pin_memory)
+    check_options(layout, device, pin_memory)
     meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
     return empty_tensor(Layout.of(meta))
 
 
-def _check(
+def check_options(
     layout: torch.layout | None, device: torch.device | None, pin_memory: bool | None
 ) -> None:
+    """Refuse what a tensor of the simulated device cannot be: sparse, pinned, elsewhere."""
     check_device(device)
     if layout not in (None, torch.strided):
         raise NotImplementedError(f"the simulated device has no {layout} tensors")
