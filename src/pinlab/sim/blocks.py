@@ -117,19 +117,23 @@ class DeviceAllocator:
                 if any(block.size == size for block, _ in self.guarded):
                     self.looking()
                     self._release_guarded()
-            self.in_use += size
-            self.peak = max(self.peak, self.in_use)
             pool = stream.capture.pool if stream.capture is not None else None
             blocks = (self.free if pool is None else pool.free).get((stream, size))
             if blocks:
                 self.recycled(blocks[-1])
+                self._lend(size)
                 return Allocation(blocks.pop(), nbytes, self, fresh=False)
+        memory = _memory(size, self.fill or 0)
+        with self.lock:
             self.reserved += size
-        with torch.inference_mode(False):
-            memory = torch.full((size,), self.fill or 0, dtype=torch.uint8, device="cpu")
-        block = Block(memory, stream, self.generation)
-        block.pool = pool
-        return Allocation(block, nbytes, self, fresh=True)
+            self._lend(size)
+            block = Block(memory, stream, self.generation)
+            block.pool = pool
+            return Allocation(block, nbytes, self, fresh=True)
+
+    def _lend(self, size: int) -> None:
+        self.in_use += size
+        self.peak = max(self.peak, self.in_use)
 
     def _collect(self) -> None:
         """Put back what was freed, unless it was recorded on other streams."""
@@ -208,6 +212,21 @@ class DeviceAllocator:
             self.guarded.clear()
             self.reserved = self.in_use = self.peak = 0
             self.generation += 1
+
+
+def _memory(size: int, byte: int) -> torch.Tensor:
+    """Fresh bytes of the host's, which stand for the device's.
+
+    Raises:
+        OutOfMemoryError: torch's own, as of a GPU.
+    """
+    try:
+        with torch.inference_mode(False):
+            return torch.full((size,), byte, dtype=torch.uint8, device="cpu")
+    except RuntimeError as error:
+        raise torch.OutOfMemoryError(
+            f"the simulated device is out of memory: tried to allocate {size:,} bytes"
+        ) from error
 
 
 def still_used(uses: Iterable[Use]) -> bool:

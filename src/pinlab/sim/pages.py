@@ -5,8 +5,12 @@ from __future__ import annotations
 import ctypes
 import mmap
 import sys
+import warnings
+
+from pinlab.sim.place import caller_place
 
 PAGE = mmap.PAGESIZE
+_said: list[int] = []  # sizes that could not be locked, once that was said
 
 
 class Pages:
@@ -26,10 +30,24 @@ class Pages:
             self.mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.mapping))
         self.locked = lock_pages(self.address, size)
+        if not self.locked:
+            say_once(size)
 
     def exporter(self) -> ctypes.Array[ctypes.c_uint8]:
         """A fresh buffer object over all the bytes; weak references can watch for its end."""
         return (ctypes.c_uint8 * self.size).from_buffer(self.mapping)
+
+
+def say_once(size: int) -> None:
+    """Warn, the first time in this process, that pages could not be locked."""
+    _said.append(size)
+    if len(_said) == 1:
+        place = caller_place()
+        message = (
+            f"the operating system refused to lock {size:,} bytes in memory (see `ulimit -l`); "
+            "pinned memory works here all the same, only VmLck does not move. Said once."
+        )
+        warnings.warn_explicit(message, RuntimeWarning, place.filename, place.lineno)
 
 
 def lock_pages(address: int, size: int) -> bool:

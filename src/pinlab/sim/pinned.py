@@ -97,7 +97,12 @@ class PinnedAllocator:
             if blocks:
                 self.taken(blocks[-1])
                 return blocks.pop()
-            block = self.new_block(size)
+            try:
+                block = self.new_block(size)
+            except OSError as error:
+                raise torch.OutOfMemoryError(
+                    f"no memory to pin: the system refused {size:,} bytes ({error.strerror})"
+                ) from error
             self.know(block)
             return block
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 
 from pinlab.sim.errors import SimError
-from pinlab.sim.pages import Pages, lock_pages, unlock_pages
+from pinlab.sim.pages import Pages, lock_pages, say_once, unlock_pages
 from pinlab.sim.pinned import PinnedBlock
 from pinlab.sim.place import caller_place
 from pinlab.sim.platform import current_platform
@@ -27,6 +27,8 @@ class RegisteredPages(Pages):
     def __init__(self, address: int, size: int) -> None:
         self.address, self.size = address, size
         self.locked = lock_pages(address, size)
+        if not self.locked:
+            say_once(size)
 
 
 class Registration(PinnedBlock):
