@@ -99,7 +99,7 @@ def test_the_progress_bar_appears_after_a_second_and_leaves_nothing_behind(
     monkeypatch.delenv("PINLAB_PROGRESS")
     if setting is not None:
         monkeypatch.setenv("PINLAB_PROGRESS", setting)
-    monkeypatch.setattr(sys.modules["pinlab.schedules.explore"], "tqdm", Bar)
+    monkeypatch.setattr(sys.modules["pinlab.schedules.search"], "tqdm", Bar)
     explore(ring, max_schedules=5)
     options, result = asked
     # None: off where stderr is neither a terminal nor a notebook.

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pinlab.schedules.execution import ScheduleError
 from pinlab.schedules.explore import explore, replay
 from pinlab.schedules.grid import Grid, grid
+from pinlab.schedules.lost import LostWorkerError
+from pinlab.schedules.luggage import UnsendableProgramError
 from pinlab.schedules.prefix import Prefix, Stop
 from pinlab.schedules.rehearsal import NondeterministicProgramError
 from pinlab.schedules.report import Report
@@ -18,6 +20,7 @@ from pinlab.schedules.values import Blocked, Outcome, Raised
 __all__ = [
     "Blocked",
     "Grid",
+    "LostWorkerError",
     "NondeterministicProgramError",
     "Outcome",
     "Prefix",
@@ -27,6 +30,7 @@ __all__ = [
     "ScheduleError",
     "Step",
     "Stop",
+    "UnsendableProgramError",
     "explore",
     "grid",
     "replay",

@@ -8,24 +8,28 @@ When none is left, every outcome was seen: any other schedule moves work across 
 work that does not touch its bytes.
 
 With ``full=True`` nothing is left out: each position times each stream that could move there.
+
+With ``executor=…`` other processes run the schedules (`crew.py`); the report is the same.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from pinlab.schedules.counting import count_schedules
-from pinlab.schedules.execution import Execution, ScheduleError
-from pinlab.schedules.rehearsal import ADVICE, NondeterministicProgramError, rehearse
+from pinlab.schedules.crew import Crew
+from pinlab.schedules.execution import Execution
+from pinlab.schedules.job import First, Job
+from pinlab.schedules.rehearsal import rehearse
 from pinlab.schedules.report import Report
 from pinlab.schedules.run import Runner, make_runner
 from pinlab.schedules.schedule import Schedule
+from pinlab.schedules.search import Search
 from pinlab.schedules.values import Outcome, as_outcome
+from pinlab.schedules.visit import Visitor
 
 UNSET: Any = object()
 
@@ -39,6 +43,7 @@ def explore(
     trace: Iterable[Any] = (),
     full: bool = False,
     max_schedules: int = 20_000,
+    executor: Any = None,
 ) -> Report:
     """Run `program` under every schedule that can matter and report what came out.
 
@@ -51,9 +56,13 @@ def explore(
         trace: more functions or modules whose lines count as host steps.
         full: enumerate all schedules, without reduction.
         max_schedules: stop after so many; then `report.complete` is False and nothing is claimed.
+        executor: of processes, with the `submit` of `concurrent.futures` (a `ProcessPoolExecutor`
+            that spawns, `dask.distributed.Client().get_executor()`); they run the schedules.
 
     Raises:
         NondeterministicProgramError: if two runs under the first schedule differ.
+        UnsendableProgramError: if there is an executor and the program cannot be sent to it.
+        LostWorkerError: if the executor lost a worker and cannot go on.
         SimError: without the simulated device.
 
     >>> import torch
@@ -69,7 +78,7 @@ def explore(
     ([[5, 40], [5, 7]], False, 'h')
     """
     runner = make_runner(program, sys._getframe(1), trace, pieces, granularity)
-    return search(runner, expect, full, max_schedules)
+    return search(runner, expect, full, max_schedules, executor)
 
 
 def replay(
@@ -96,85 +105,54 @@ def replay(
     return outcome.value
 
 
-def search(runner: Runner, expect: Any, full: bool, max_schedules: int) -> Report:
+def search(
+    runner: Runner, expect: Any, full: bool, max_schedules: int, executor: Any = None
+) -> Report:
     """What `explore` does once it knows whose lines count."""
     whole = isinstance(max_schedules, int) and not isinstance(max_schedules, bool)
     if not whole or max_schedules < 1:
         raise ValueError(f"max_schedules={max_schedules!r}; it must be a whole number from 1")
-    found = _Search(runner, full, max_schedules)
+    if executor is not None:
+        _check_executor(executor)
+    found = Search(max_schedules)
     wanted = None if expect is UNSET else as_outcome(expect)
     with runner:
         first = rehearse(runner)
         reference = runner.run_early()[0] if wanted is None else wanted
         try:
-            found.all(first)
+            _walk(found, runner, full, first, executor)
         except KeyboardInterrupt:
             found.interrupted = True
-    return found.report(reference, expected=wanted is not None)
+    return found.report(reference, wanted is not None, full, runner)
 
 
-class _Search:
-    """Depth first over schedules; `seen` keeps one from being run twice."""
+def _walk(
+    found: Search, runner: Runner, full: bool, first: tuple[Outcome, Execution], executor: Any
+) -> None:
+    outcome, execution = first
+    here = Visitor(runner, full, execution)
+    visit = here.seen((), outcome, execution)
+    total = count_schedules(execution.history)
+    if executor is None:
+        found.all(visit, total, here)
+        return
+    job = Job.of(runner, full, executor)
+    seen = First.of(execution, visit, job.by_value)
+    with Crew(executor, job, seen, here, found.limit) as crew:
+        crew.expect(Schedule(), visit.alternatives)
+        found.all(visit, total, crew)
 
-    def __init__(self, runner: Runner, full: bool, limit: int) -> None:
-        self.runner = runner
-        self.full = full
-        self.limit = limit
-        self.found: dict[Outcome, list[Schedule]] = {}
-        self.explored = 0
-        self.total: int | None = None
-        self.interrupted = False
-        self.stack: list[Schedule] = []
-        self.seen: set[Schedule] = set()
 
-    def all(self, first: tuple[Outcome, Execution]) -> None:
-        """Run until no schedule is left or the limit is reached."""
-        self.trace = first[1].trace
-        self.total = count_schedules(first[1].history)
-        self._take(Schedule(), *first)
-        off = os.environ.get("PINLAB_PROGRESS") == "0"
-        with tqdm(desc="schedules", delay=1.0, leave=False, disable=off or None) as progress:
-            while self.stack and self.explored < self.limit:
-                schedule = self.stack.pop()
-                self._take(schedule, *self._run(schedule))
-                progress.update()
+def _check_executor(executor: Any) -> None:
+    """Refuse what cannot be an executor, and threads, before anything is run.
 
-    def _run(self, schedule: Schedule) -> tuple[Outcome, Execution]:
-        try:
-            outcome, execution = self.runner.run(schedule, find=not self.full)
-            execution.check_used()
-        except ScheduleError as error:  # it fitted the run that it was found in
-            raise NondeterministicProgramError(f"{error}. {ADVICE}") from error
-        return outcome, execution
-
-    def _take(self, schedule: Schedule, outcome: Outcome, execution: Execution) -> None:
-        self.explored += 1
-        self.found.setdefault(outcome, []).append(schedule)
-        if execution.trace != self.trace or execution.alternatives.surprised:
-            self.total = None  # it was counted for one trace
-        for following in self._following(schedule, execution):
-            if following not in self.seen:
-                self.seen.add(following)
-                self.stack.append(following)
-
-    def _following(self, schedule: Schedule, execution: Execution) -> list[Schedule]:
-        if not self.full:
-            alternatives = sorted(execution.alternatives.found, reverse=True)
-            return [schedule.with_steps(*alternative) for alternative in alternatives]
-        last = schedule.plan[-1][0] if schedule.plan else (-1, 0)
-        choices = [choice for choice in execution.history.choices() if choice[0] >= last]
-        return [schedule.with_steps(*choice) for choice in reversed(choices)]
-
-    def report(self, reference: Outcome, expected: bool) -> Report:
-        """What was found."""
-        return Report(
-            found=self.found,
-            explored=self.explored,
-            total=self.total,
-            complete=not self.stack and not self.interrupted,
-            interrupted=self.interrupted,
-            reference=reference,
-            expected=expected,
-            full=self.full,
-            runner=self.runner,
+    Raises:
+        TypeError: naming what it got.
+    """
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor={executor!r}; it must have submit(), as concurrent.futures do")
+    if isinstance(executor, ThreadPoolExecutor):
+        raise TypeError(
+            "executor is a ThreadPoolExecutor; a process has one device, so threads cannot share "
+            "a search: use a ProcessPoolExecutor or a Dask cluster"
         )

@@ -27,14 +27,24 @@ class Scope:
         functions = [_function_of(program), _function_of(inspect.unwrap(program))]
         self.files = {function.__code__.co_filename for function in functions}
         self.spaces = [function.__globals__ for function in functions]
+        self.caller: str | None = None  # its module
         if caller is not None and not caller.f_code.co_filename.startswith(_HERE):
             self.files.add(caller.f_code.co_filename)
             self.spaces.append(caller.f_globals)
+            self.caller = caller.f_globals.get("__name__")
+        self.modules: set[str] = set()
         self.folders = _ALWAYS
         self.codes: dict[int, tuple[CodeType, bool]] = {}  # by id: equal code may be elsewhere
         self.added: list[str] = []
-        for extra in trace:
+        self.trace = tuple(trace)
+        for extra in self.trace:
             self._add(extra)
+
+    def count_module(self, name: str) -> None:
+        """Count the lines of a module by its name, whether it is loaded here or not."""
+        self.modules.add(name)
+        if name == "__main__":
+            self.modules.add("__mp_main__")  # its name in a process that multiprocessing started
 
     def _add(self, extra: Any) -> None:
         self.added.append(getattr(extra, "__name__", str(extra)))
@@ -68,9 +78,9 @@ class Scope:
         name = frame.f_code.co_filename
         if name == "<string>" and name not in self.files:
             return False  # generated, e.g. the __init__ of a dataclass
-        return name.startswith(self.folders) or any(
-            frame.f_globals is space for space in self.spaces
-        )
+        if name.startswith(self.folders) or frame.f_globals.get("__name__") in self.modules:
+            return True
+        return any(frame.f_globals is space for space in self.spaces)
 
     def __str__(self) -> str:
         names = {Place(name, 0).file for name in self.files}
