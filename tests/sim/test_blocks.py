@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
-from pathlib import Path
 
-import pytest
 import torch
 
 from pinlab import sim
@@ -120,50 +117,6 @@ def test_queued_work_leaves_memory_flat() -> None:
         there = there + 1
     assert there[0].item() == 2050
     assert gpu.memory_reserved() <= reserved + 4096
-
-
-def resident() -> int:
-    """Bytes of this process in memory."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def growth(operations: int) -> int:
-    """How much the process grows while it queues so many operations, after a first round."""
-    row = torch.ones(1000, pin_memory=True)
-    there = torch.zeros(1000, device="sim")
-    side, event, before = gpu.Stream(), gpu.Event(), 0
-    for number in range(operations + 2000):
-        if number == 2000:
-            gpu.synchronize()
-            before = resident()
-        if number % 4 == 0:
-            there.copy_(row, non_blocking=True)
-        elif number % 4 == 1:
-            there = there + 1
-        elif number % 4 == 2:
-            event.record()
-            side.wait_event(event)
-            with gpu.stream(side):
-                there.to("cpu", non_blocking=True)
-            there.record_stream(side)
-        else:
-            torch.zeros(number % 97 + 1, pin_memory=True)
-    gpu.synchronize()
-    return resident() - before
-
-
-needs_proc = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux's /proc")
-
-
-@needs_proc
-def test_five_thousand_operations_leave_the_process_as_large_as_it_was() -> None:
-    assert growth(5_000) < 8 << 20
-
-
-@needs_proc
-@pytest.mark.soak
-def test_a_hundred_thousand_operations_leave_the_process_as_large_as_it_was() -> None:
-    assert growth(100_000) < 8 << 20
 
 
 def test_blocks_of_before_a_reset_do_not_come_back() -> None:
