@@ -18,6 +18,7 @@ FLOORS = {
     "serving": 3,
     "detect": 3,
     "casebook": 3,
+    "witness": 3,
     "figures": 4,
     "classroom": 5,
 }
