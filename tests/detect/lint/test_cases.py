@@ -58,5 +58,5 @@ def test_repaired_forms_and_controls_are_silent(case: str) -> None:
     assert found == {}
 
 
-def test_all_ten_controls_are_among_them() -> None:
-    assert len([case for case in FILES if case.startswith("c")]) == 10
+def test_the_controls_are_among_them() -> None:
+    assert len([case for case in FILES if case.startswith("c")]) >= 10

@@ -10,6 +10,7 @@ from pinlab.detect.lint.flow.atoms import Array, Atom, Func, Obj, Seq, Values, a
 from pinlab.detect.lint.flow.buffer import Where
 from pinlab.detect.lint.flow.occurrences import HostRead, HostWrite, RawDrop
 from pinlab.detect.lint.flow.pending import Pending
+from pinlab.detect.lint.flow.region import is_column
 from pinlab.detect.lint.flow.state import State, stamp
 from pinlab.detect.lint.flow.waits import Waits
 
@@ -57,12 +58,13 @@ class Memory(Waits):
     def upload(
         self, source: Array, state: State, node: ast.AST, *, sure: bool, raw: bool = False
     ) -> None:
-        """A copy queued that reads `source`, pinned host memory, later."""
+        """A copy queued that reads `source`, pinned host memory, later; a column is read now."""
         for early in state.in_flight(source, up=False):
             if state.stream and state.stream not in early.streams and "" not in early.streams:
                 how = "uploaded on a stream that does not wait for the download"
                 self.notice(HostRead(self.spot(node), source, how, early, True))
-        self._queue(source, state, node, up=True, sure=sure, raw=raw)
+        if raw or not is_column(source.region):  # torch packs a column on the host, at the call
+            self._queue(source, state, node, up=True, sure=sure, raw=raw)
 
     def download(self, target: Array, state: State, node: ast.AST, *, sure: bool) -> None:
         """A copy queued that writes `target`, pinned host memory, later."""

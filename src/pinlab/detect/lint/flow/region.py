@@ -63,6 +63,20 @@ Region = tuple[Selector, ...]
 WHOLE: Region = ()
 
 
+def is_column(region: Region) -> bool:
+    """Whether a view surely skips bytes: one index after a dimension that keeps several.
+
+    >>> n = Key("n", (1,))
+    >>> is_column((Dims((Run(None, n), One(n))),)), is_column((Dims((One(n), Run(None, n))),))
+    (True, False)
+    """
+    for selector in region:
+        kept = [not isinstance(part, One) for part in _parts(selector)]
+        if kept != sorted(kept):  # rows first, then what is left of each
+            return True
+    return False
+
+
 def overlap(a: Region, b: Region) -> Meet:
     """Whether two chains of index steps into one buffer share an element.
 
