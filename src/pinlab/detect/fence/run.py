@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import tempfile
 import time
 from dataclasses import dataclass, field
 from typing import IO, NoReturn
@@ -58,7 +57,9 @@ def run_once(program: Program, plan: Plan, limit: float) -> Run:
 
 
 def _file() -> IO[str]:
-    return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+    """In memory: there may be no folder that can be written."""
+    file = os.memfd_create("pinlab-fence-output")
+    return os.fdopen(file, "w+", encoding="utf-8", errors="replace")
 
 
 def _content(file: IO[str]) -> str:
