@@ -25,8 +25,11 @@ Form = Callable[[OpInfo, SampleInput, Inputs], Any]
 UNINITIALISED = frozenset(
     {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
 )
-# One fused kernel on the CPU, several on an accelerator of Python's: sums in another order.
-LOOSER = {"nn.functional.scaled_dot_product_attention": {"rtol": 1e-4, "atol": 1e-4}}
+# Their sums have another order: one fused kernel on the CPU, several on an accelerator of Python's;
+# a random matrix within.
+_LOOSER = dict.fromkeys(
+    ("nn.functional.scaled_dot_product_attention", "pca_lowrank"), {"rtol": 1e-4, "atol": 1e-4}
+)
 # Arguments that torch wants on the host whatever the device.
 _STAYS_ON_HOST = {"tensor_split"}
 
@@ -73,7 +76,7 @@ def judge(
         ran = True
         try:
             found, moved = _on_sim(op, form, sample)
-            difference = _difference((expected, inputs), (found, moved), LOOSER.get(op.name))
+            difference = _difference((expected, inputs), (found, moved), _LOOSER.get(op.name))
         except Exception as error:
             return Verdict(name_of(op), "raises", _short(error))
         if difference and not _only_shapes_count(op, form, sample, expected, found):
