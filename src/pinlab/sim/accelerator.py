@@ -17,7 +17,7 @@ from pinlab.sim.link import Link
 from pinlab.sim.obstacle import check_hold, hold_before
 from pinlab.sim.operation import Fill, Operation
 from pinlab.sim.place import caller_frame
-from pinlab.sim.queue import HoldMark, StreamQueue, Ticket, do_fills, used_by_others
+from pinlab.sim.queue import HoldMark, StreamQueue, do_fills, used_by_others
 from pinlab.sim.quiet import quiet
 
 if TYPE_CHECKING:
@@ -85,10 +85,11 @@ class Accelerator:
 
     def submit(self, operation: Operation) -> Operation:
         """Append to the operation's stream, stamped with the caller's line; return it."""
-        self.check_process()
+        if self.forked:
+            self.check_process()
         frame = caller_frame(2)
         if frame is not None:
-            operation.frame_code, operation.frame_line = frame.f_code, frame.f_lineno
+            operation.frame_code, operation.frame_at = frame.f_code, frame.f_lasti
         stream = operation.stream
         if self.mapped is not None:
             self.mapped(operation)
@@ -103,12 +104,13 @@ class Accelerator:
             operation.seq = seq = stream.submitted + 1
             if stream.prologue:
                 operation.prologue, stream.prologue = stream.prologue, None
-            if isinstance(operation.guard, Ticket) and operation.kind == "record":
-                operation.guard.seq = seq
+            if operation.work is None and operation.kind == "record":
+                operation.guard.seq = seq  # type: ignore[attr-defined]
             stream.pending.append(operation)
             stream.submitted = seq
-            for observer in tuple(self.observers):
-                observer.submitted(operation)
+            if self.observers:
+                for observer in tuple(self.observers):
+                    observer.submitted(operation)
             if operation.work is None:
                 self.settle()
             self.mode.submitted(self, operation)

@@ -35,24 +35,28 @@ class Arguments:
     def __init__(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.plan = plan
         self.given = args, kwargs
-        self.tensors: list[SimTensor] = []
-        self.inner: list[torch.Tensor] = []
-        self.args: list[Any] = []
+        tensors = self.tensors = []  # type: list[SimTensor]
+        inners = self.inner = []  # type: list[torch.Tensor]
+        read = self.args = []  # type: list[Any]
         key: list[Any] = [plan, torch.get_default_dtype()]
         # The commonest cases are spelled out: this loop is a good part of what a launch costs.
         for value, by_kind in zip(args, plan.by_kind):  # noqa: B905 - defaults at the end are left out
             kind = type(value)
             if kind is SimTensor:
                 inner = value._inner
-                self.tensors.append(value)
-                self.inner.append(inner)
-                self.args.append(inner)
+                tensors.append(value)
+                inners.append(inner)
+                read.append(inner)
                 key.append(value._layout)
             elif by_kind and (kind is int or kind is float):
-                self.args.append(value)
+                read.append(value)
                 key.append(kind)
+            elif kind is int:
+                read.append(value)
+                key.append(kind)
+                key.append(value)
             else:
-                self.args.append(self._read(value, by_kind, key))
+                read.append(self._read(value, by_kind, key))
         self.kwargs = self._read_named(kwargs, key) if kwargs else kwargs
         if plan.writes and len(self.tensors) > 1:
             key.append(_repeats(self.tensors))

@@ -108,7 +108,7 @@ class DeviceAllocator:
 
     def allocate(self, nbytes: int, stream: StreamQueue) -> Allocation:
         """A block of at least `nbytes` bytes, recycled where one of `stream`'s is free."""
-        size = round_up(nbytes)
+        size = round_up(nbytes) if nbytes > ROUND else ROUND
         with self.lock:
             if self.returned or self.left:
                 self._collect()
@@ -122,7 +122,7 @@ class DeviceAllocator:
             if blocks:
                 self.recycled(blocks[-1])
                 self._lend(size)
-                return Allocation(blocks.pop(), nbytes, self, fresh=False)
+                return Allocation(blocks.pop(), nbytes, self, False)
         memory = _memory(size, self.fill or 0)
         with self.lock:
             self.reserved += size
@@ -133,7 +133,8 @@ class DeviceAllocator:
 
     def _lend(self, size: int) -> None:
         self.in_use += size
-        self.peak = max(self.peak, self.in_use)
+        if self.in_use > self.peak:
+            self.peak = self.in_use
 
     def _collect(self) -> None:
         """Put back what was freed, unless it was recorded on other streams."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ def kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if type(layouts) is Layout:
         result: Any = new_tensor(layouts, stream)
         outputs: tuple[torch.Tensor, ...] = (result._inner,)
-        work = _one_result(plan.run, call.args, named, result._inner)
+        work: Work = partial(_one_result, plan.run, call.args, named, result._inner)
     else:
         result = new_tensors(layouts, stream)
         outputs = tuple([tensor._inner for tensor in flat(result)])
@@ -97,14 +98,11 @@ def _resize_all(plan: Plan, targets: list[SimTensor], layouts: list[Layout]) -> 
 # -- the work itself, done later ------------------------------------------------------------------
 
 
-def _one_result(run: Any, args: Any, kwargs: Any, output: torch.Tensor) -> Work:
-    def work() -> None:
-        result = run(*args, **kwargs)
-        if result.shape != output.shape or result.dtype != output.dtype:
-            check_promise(result, output)
-        output.copy_(result)
-
-    return work
+def _one_result(run: Any, args: Any, kwargs: Any, output: torch.Tensor) -> None:
+    result = run(*args, **kwargs)
+    if result.shape != output.shape or result.dtype != output.dtype:
+        check_promise(result, output)
+    output.copy_(result)
 
 
 def _many_results(run: Any, args: Any, kwargs: Any, outputs: tuple[torch.Tensor, ...]) -> Work:

@@ -167,7 +167,10 @@ class Threaded(Mode):
     free_running = True
 
     def submitted(self, device: Accelerator, operation: Operation) -> None:
-        self._wake(device)
+        if operation.work is None:  # a mark may open the way of other streams
+            self._wake(device)
+        elif operation.stream.running is None and operation.stream.runnable:
+            self._wake_one(device, operation.stream)
 
     def released(self, device: Accelerator) -> None:
         self._wake(device)
@@ -187,9 +190,12 @@ class Threaded(Mode):
     def _wake(self, device: Accelerator) -> None:
         for stream in device.streams:
             if stream.runnable:
-                if stream.worker is None:
-                    start_worker(device, stream)
-                stream.wake.notify()
+                self._wake_one(device, stream)
+
+    def _wake_one(self, device: Accelerator, stream: StreamQueue) -> None:
+        if stream.worker is None:
+            start_worker(device, stream)
+        stream.wake.notify()
 
 
 def start_worker(device: Accelerator, stream: StreamQueue) -> None:

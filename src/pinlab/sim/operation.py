@@ -7,11 +7,12 @@ records, event waits, holds) only order work; a mark is passed as soon as it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import CodeType
 from typing import TYPE_CHECKING
 
 import torch
 
-from pinlab.sim.place import Place
+from pinlab.sim.place import Place, line_at
 
 if TYPE_CHECKING:
     from pinlab.sim.queue import StreamQueue
@@ -37,31 +38,19 @@ class Operation:
         seq: position in its stream, counted from 1.
     """
 
-    __slots__ = (
-        "device_reads",
-        "device_writes",
-        "done",
-        "ended",
-        "error",
-        "frame_code",
-        "frame_line",
-        "guard",
-        "host_reads",
-        "host_writes",
-        "kind",
-        "name",
-        "nbytes",
-        "pieces",
-        "prologue",
-        "queued",
-        "seq",
-        "stale",
-        "started",
-        "stream",
-        "tracked",
-        "waited",
-        "work",
-    )
+    # What most operations never change stands here once, not in each of them: a launch is short.
+    pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
+    tracked = False  # the host allocator knows that it uses a pinned block
+    stale = False  # a replay whose pinned memory was dropped since the capture
+    waited = False  # the call that submits it also waits for it, so the host cannot act
+    prologue: list[Fill] | None = None  # of recycled blocks, done just before it
+    guard: object = None  # what a mark waits for: a Ticket or a Hold
+    seq = 0
+    done = False
+    error: BaseException | None = None
+    queued = started = ended = float("nan")
+    frame_code: CodeType | None = None  # of the user's function that queued it,
+    frame_at = 0  # and how far that was: an index of its bytecode
 
     def __init__(
         self,
@@ -84,18 +73,6 @@ class Operation:
         self.host_reads = host_reads
         self.host_writes = host_writes
         self.nbytes = nbytes
-        self.pieces: Callable[[int], list[Work]] | None = None  # how to tear it, if it can be torn
-        self.tracked = False  # the host allocator knows that it uses a pinned block
-        self.stale = False  # a replay whose pinned memory was dropped since the capture
-        self.waited = False  # the call that submits it also waits for it, so the host cannot act
-        self.prologue: list[Fill] | None = None  # of recycled blocks, done just before it
-        self.guard: object = None  # what a mark waits for: a Ticket or a Hold
-        self.seq = 0
-        self.done = False
-        self.error: BaseException | None = None
-        self.queued = self.started = self.ended = float("nan")
-        self.frame_code: object = None
-        self.frame_line = 0
 
     @property
     def is_mark(self) -> bool:
@@ -108,7 +85,7 @@ class Operation:
         code = self.frame_code
         if code is None:
             return Place("<unknown>", 0)
-        return Place(code.co_filename, self.frame_line, code.co_name)  # type: ignore[attr-defined]
+        return Place(code.co_filename, line_at(code, self.frame_at), code.co_name)
 
     @property
     def elements(self) -> int:

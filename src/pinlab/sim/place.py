@@ -8,7 +8,7 @@ import os
 import sys
 import weakref
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 
 import torch
 
@@ -67,9 +67,25 @@ def is_internal(filename: str) -> bool:
 def caller_frame(depth: int = 1) -> FrameType | None:
     """The nearest frame that is the user's own code."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and is_internal(frame.f_code.co_filename):
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        internal = _internal.get(filename)  # first, without a call: each launch comes by here
+        if not (is_internal(filename) if internal is None else internal):
+            break
         frame = frame.f_back
     return frame
+
+
+def line_at(code: CodeType, at: int) -> int:
+    """The source line of a bytecode index; to find it takes longer than to keep the index.
+
+    >>> line_at(compile("a = 1", "x.py", "exec"), 4)
+    1
+    """
+    for start, stop, line in code.co_lines():
+        if start <= at < stop and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 def place_of(frame: FrameType | None) -> Place:

@@ -17,6 +17,9 @@ from pinlab.sim.blocks import Allocation
 from pinlab.sim.printing import printed
 from pinlab.sim.shapes import Layout
 
+_make_wrapper: Callable[..., Any] = torch.Tensor._make_wrapper_subclass
+_is_inference = torch.is_inference_mode_enabled
+
 
 class SimTensor(torch.Tensor):
     """A tensor on the simulated device. Make one with torch: ``torch.zeros(3, device="sim")``."""
@@ -33,7 +36,7 @@ class SimTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if torch.is_inference_mode_enabled():  # device memory outlives the mode: no such tensors
+        if _is_inference():  # device memory outlives the mode: no such tensors
             with torch.inference_mode(False), torch.no_grad():
                 return SimTensor.handler(func, args, kwargs or {})
         return SimTensor.handler(func, args, kwargs or {})
@@ -141,13 +144,9 @@ def wrap(inner: torch.Tensor, layout: Layout, memory: Allocation) -> SimTensor:
 
 def whole(inner: torch.Tensor, layout: Layout, memory: Allocation, offset: Any = 0) -> SimTensor:
     """The same for an `inner` that is no view: at the start of its block, no bits set."""
-    tensor: SimTensor = torch.Tensor._make_wrapper_subclass(
-        SimTensor,
-        layout.shape,
-        strides=layout.stride,
-        storage_offset=offset,
-        dtype=layout.dtype,
-        device=_device(),
+    # By position, as far as it goes: torch reads keywords more slowly.
+    tensor: SimTensor = _make_wrapper(
+        SimTensor, layout.shape, layout.stride, offset, None, layout.dtype, torch.strided, _device()
     )
     tensor._inner = inner
     tensor._layout = layout
