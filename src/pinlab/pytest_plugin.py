@@ -37,6 +37,7 @@ class ExploreSchedules:
         trace: Iterable[Any] = (),
         full: bool = False,
         max_schedules: int = 20_000,
+        executor: Any = None,
     ) -> Report:
         """Explore `program`; the arguments are those of `pinlab.schedules.explore`."""
         from pinlab.schedules.explore import UNSET, search
@@ -44,7 +45,7 @@ class ExploreSchedules:
 
         runner = make_runner(program, sys._getframe(1), trace, pieces, granularity)
         wanted = UNSET if expect is self.unset else expect
-        report = search(runner, wanted, full, max_schedules)
+        report = search(runner, wanted, full, max_schedules, executor)
         self.reports.append(report)
         return report
 

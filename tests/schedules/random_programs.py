@@ -3,21 +3,12 @@
 A program works on two pinned buffers ``a`` and ``b`` with numpy faces ``na`` and ``nb`` and two
 device tensors ``d`` and ``e``, all made before it. It has a side stream ``s``, two events ``v`` and
 ``w``, a device tensor ``x`` and a host tensor ``h`` that come and go, and a list ``log`` of what it
-read. `linecache` knows its lines, so that places and tokens read as those of a file.
+read.
 """
 
 from __future__ import annotations
 
-import itertools
-import linecache
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-import torch
 from hypothesis import strategies as st
-
-from pinlab import sim
 
 HEAD = """\
 def traced(buffer, target, value):
@@ -38,23 +29,6 @@ def program():
     s, v, w = gpu.Stream(), gpu.Event(), gpu.Event()
     x, h, log = x0, h0, []
 """
-HELPER = """\
-def untraced(buffer, target, value):
-    target.copy_(buffer, non_blocking=True)
-    buffer[0] = value
-    buffer[1] = value + 1
-
-def rewritten(buffer, value):
-    there = buffer.to("sim", non_blocking=True)
-    buffer.fill_(value)
-    return there
-
-def apply(function, *arguments):
-    result = function(*arguments)
-    arguments[0][2] += 1
-    return result
-"""
-
 WRITES = (
     "{b}[{i}] = {n}",
     "{b}[{i}:] = {n}",
@@ -192,23 +166,3 @@ def sources(draw: st.DrawFn, smallest: int = 2, largest: int = 6) -> str:
     ]
     body.append(draw(st.sampled_from(RETURNS)))
     return HEAD + "".join(f"    {line}\n" for line in body)
-
-
-_numbers = itertools.count()
-
-
-def compiled(source: str, name: str = "program") -> Callable[[], Any]:
-    """A function of a source text, its lines known to `linecache`."""
-    sim.install()
-    given = {"torch": torch, "np": np, "sim": sim, "gpu": torch.get_device_module("sim")}
-    helpers = dict(given)
-    _run(HELPER, "<untraced helpers>", helpers)
-    names = {**helpers, **given}
-    _run(source, f"<program {next(_numbers)}>", names)
-    found: Callable[[], Any] = names[name]
-    return found
-
-
-def _run(text: str, filename: str, names: dict[str, Any]) -> None:
-    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    exec(compile(text, filename, "exec"), names)

@@ -11,6 +11,8 @@ import torch
 
 from pinlab import sim
 
+from .helpers_elsewhere import upload_and_rewrite
+
 sim.install()
 gpu = torch.get_device_module("sim")
 
@@ -98,6 +100,14 @@ def blocked() -> Any:
     return there.tolist()
 
 
+def interrupted() -> Any:
+    """Behave, under one schedule, as if somebody had pressed Ctrl-C."""
+    seen = ring(4, 1)
+    if seen == [[1], [4], [4], [4]]:
+        raise KeyboardInterrupt
+    return seen
+
+
 def deadly() -> Any:
     """End the process under one schedule, but not the first one's process."""
     seen = ring(4, 1)
@@ -114,3 +124,22 @@ def remembering() -> Any:
     there = row.to("sim", non_blocking=True)
     row.fill_(2)
     return there.tolist()
+
+
+def pageable() -> Any:
+    """Upload ordinary memory and rewrite it; racy where the platform does not stage it."""
+    row = torch.zeros(1, dtype=torch.int64)
+    there = row.to("sim", non_blocking=True)
+    row[0] = 1
+    return there.tolist()
+
+
+def helped() -> Any:
+    """Rewrite within a call of code that is traced only where somebody asks for it."""
+    row = torch.zeros(2, dtype=torch.int64, pin_memory=True)
+    return upload_and_rewrite(row, 5).tolist()
+
+
+def sizes(*brought: Any) -> Any:
+    """Something that the program brings along, and does nothing with."""
+    return [len(item) for item in brought]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pinlab.schedules import Report, explore
 
 from .brute_force import count
-from .random_programs import compiled
+from .source_text import compiled
 
 HEAD = """\
 def program():

@@ -10,7 +10,8 @@ from pinlab.schedules import Report, explore, replay
 from pinlab.schedules.values import Outcome
 
 from .free_walk import walk
-from .random_programs import compiled, sources
+from .random_programs import sources
+from .source_text import compiled
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 

@@ -21,7 +21,7 @@ from pinlab.schedules.tracer import Scope
 from tools.nursery import run_script
 
 from . import helpers_elsewhere as elsewhere
-from .random_programs import compiled
+from .source_text import compiled
 
 
 @dataclass

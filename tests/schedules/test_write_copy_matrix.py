@@ -10,7 +10,7 @@ import pytest
 
 from pinlab.schedules import explore
 
-from .random_programs import compiled
+from .source_text import compiled
 
 # Each write changes element 0 of the pinned `a` (and may change others).
 WRITES = {

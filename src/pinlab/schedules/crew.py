@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from dataclasses import replace
 from typing import Any
 
 from pinlab.schedules.arrivals import Arrivals
@@ -98,10 +99,9 @@ class Crew:
             if not batch:
                 return
             narrow = len(self.ahead) < 4 * hands  # others may soon need what this one finds
-            self.portions += 1
             plans = tuple(schedule.plan for schedule in batch)
             seconds = SECONDS / 8 if narrow else SECONDS
-            self._submit(Portion(self.portions, plans, seconds, max(left, 1)), 0)
+            self._submit(Portion(0, plans, seconds, max(left, 1)), 0)
             self.given.update(batch)
 
     def _next(self, needed: Schedule, size: int) -> Iterator[Schedule]:
@@ -118,6 +118,8 @@ class Crew:
         return schedule not in self.given and not self.arrivals.has_had(schedule)
 
     def _submit(self, portion: Portion, tries: int) -> None:
+        self.portions += 1
+        portion = replace(portion, number=self.portions)
         try:
             future = self.executor.submit(work, self.job, portion)
         except Exception as error:
@@ -153,7 +155,7 @@ class Crew:
         if answer.made:
             self.seconds_each = answer.seconds / len(answer.made) or self.seconds_each
 
-    def _lost(self, portion: Portion, error: BaseException) -> LostWorkerError | TypeError:
+    def _lost(self, portion: Portion, error: BaseException) -> LostWorkerError:
         plans = [Schedule(plan) for out, _ in self.out.values() for plan in out.plans]
         given = [*map(Schedule, portion.plans), *plans]
-        return lost(error, self.job.by_value, self.arrivals.made, given)
+        return lost(error, self.arrivals.made, given)

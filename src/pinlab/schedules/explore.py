@@ -149,8 +149,10 @@ def _check_executor(executor: Any) -> None:
     Raises:
         TypeError: naming what it got.
     """
-    if not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor={executor!r}; it must have submit(), as concurrent.futures do")
+    if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise TypeError(
+            f"executor={executor!r}; it must be an object with submit(), as in concurrent.futures"
+        )
     if isinstance(executor, ThreadPoolExecutor):
         raise TypeError(
             "executor is a ThreadPoolExecutor; a process has one device, so threads cannot share "

@@ -23,7 +23,6 @@ class Job:
     Attributes:
         name: of this search, unique.
         module: the one that called `explore`: its lines count too.
-        by_value: functions travel without their files, so that no place in a message is sure.
     """
 
     luggage: Luggage
@@ -46,7 +45,8 @@ class Job:
 
     @property
     def by_value(self) -> bool:
-        return self.luggage.plain is not None
+        """Functions travel without their files, so a place in a message may be named otherwise."""
+        return self.luggage.by_value
 
     def runner(self) -> Runner:
         """What runs the program in this process."""

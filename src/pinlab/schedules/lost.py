@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
-from pinlab.schedules.luggage import UnsendableProgramError, cannot_be_sent
 from pinlab.schedules.schedule import Schedule
 
 SHOWN = 3  # schedules
@@ -14,17 +11,13 @@ class LostWorkerError(RuntimeError):
     """An executor lost a worker for good, or stopped taking work. `__cause__` is its error."""
 
 
-def lost(
-    error: BaseException, by_value: bool, made: int, given: list[Schedule]
-) -> LostWorkerError | UnsendableProgramError:
+def lost(error: BaseException, made: int, given: list[Schedule]) -> LostWorkerError:
     """The error to raise.
 
     Args:
-        error: the executor's. by_value: it had to serialize the program itself.
+        error: the executor's.
         made: executions that were answered. given: schedules that were in the workers' hands.
     """
-    if by_value and not made and isinstance(error, pickle.PickleError | TypeError | AttributeError):
-        return cannot_be_sent(f"the executor says: {error}")
     shown = ", ".join(map(str, given[:SHOWN]))
     more = f" and {len(given) - SHOWN:,} more" if len(given) > SHOWN else ""
     said = str(error).rstrip(".") or repr(error)

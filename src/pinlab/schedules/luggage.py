@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import pickle
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from types import ModuleType
 from typing import Any
@@ -24,53 +25,40 @@ class UnsendableProgramError(TypeError):
     """The program cannot be sent to another process, or would not be the same there."""
 
 
-class Module:
-    """A module of `trace`, by name: pickle sends no modules.
-
-    >>> Module("json").loaded().__name__
-    'json'
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def loaded(self) -> ModuleType:
-        """The module, imported here."""
-        return importlib.import_module(self.name)
-
-
 class Luggage:
-    """A program and the functions, classes and modules of its `trace`, ready to be sent.
+    """A program and the functions, classes and modules of its `trace`, as bytes.
 
-    Attributes:
-        packed: both as bytes, made by pickle: functions by the names of their modules.
-        plain: both as they are, where pickle cannot do that and the executor's own serializer may.
+    Args:
+        program, trace: of the search.
+        executor: a `ProcessPoolExecutor` sends functions by name only, and so is served; others
+            (Dask's) have cloudpickle at both ends, which sends them by value where a name does not
+            do.
+
+    Raises:
+        UnsendableProgramError: saying why, and what to do.
     """
 
     def __init__(self, program: Any, trace: tuple[Any, ...], executor: Any) -> None:
-        names = [Module(t.__name__) if isinstance(t, ModuleType) else t for t in trace]
-        whole = program, tuple(names)
-        self.packed: bytes | None = None
-        self.plain: tuple[Any, tuple[Any, ...]] | None = None
-        may_send_more = not isinstance(executor, ProcessPoolExecutor)
+        whole = program, trace
+        by_name_only = isinstance(executor, ProcessPoolExecutor)
+        self.by_value = False
         try:
-            packed = _pickled(whole, pickle.Pickler)
+            self.packed = _pickled(whole, pickle.Pickler)
         except UnsendableProgramError:
             raise
         except Exception as error:
-            if not may_send_more:
+            if by_name_only:
                 raise cannot_be_sent(f"pickle says: {error}") from error
-        else:
-            if not (may_send_more and b"__main__" in packed):
-                self.packed = packed
-                return
-        _look_inside(whole)
-        self.plain = whole
+            self.by_value = True
+        else:  # a worker's __main__ is another one, but for a script that multiprocessing runs
+            self.by_value = b"__main__" in self.packed and not by_name_only
+        if self.by_value:
+            self.packed = _pickled_by_value(whole)
 
     def opened(self) -> tuple[Any, tuple[Any, ...]]:
         """The program and its trace, in the process that received them."""
-        program, trace = self.plain or pickle.loads(self.packed or b"")
-        return program, tuple(t.loaded() if isinstance(t, Module) else t for t in trace)
+        program, trace = pickle.loads(self.packed)
+        return program, trace
 
 
 def cannot_be_sent(why: str) -> UnsendableProgramError:
@@ -82,18 +70,13 @@ def cannot_be_sent(why: str) -> UnsendableProgramError:
     )
 
 
-def _look_inside(whole: Any) -> None:
-    """Refuse what would arrive changed, as a serializer by value would send it.
-
-    Raises:
-        UnsendableProgramError: also if not even such a serializer can send it.
-    """
+def _pickled_by_value(whole: Any) -> bytes:
     try:
         by_value = importlib.import_module("cloudpickle").Pickler
     except ImportError as error:
         raise cannot_be_sent("pickle cannot, and cloudpickle is not installed here") from error
     try:
-        _pickled(whole, by_value)
+        return _pickled(whole, by_value)
     except UnsendableProgramError:
         raise
     except Exception as error:
@@ -101,11 +84,20 @@ def _look_inside(whole: Any) -> None:
 
 
 def _pickled(whole: Any, pickler: Any) -> bytes:
-    class Customs(pickler):  # type: ignore[misc]
-        """Sees each object on its way into the bytes."""
+    """The bytes; each object is looked at on its way into them."""
 
+    class Customs(pickler):  # type: ignore[misc]
         def persistent_id(self, item: Any) -> None:
             inspector.look(item)
+
+        def reducer_override(self, item: Any) -> Any:
+            if isinstance(item, type(torch.get_device_module("sim"))):
+                return torch.get_device_module, ("sim",)
+            if isinstance(item, ModuleType) and item.__name__ in sys.modules:
+                return importlib.import_module, (item.__name__,)
+            if pickler is pickle.Pickler:
+                return NotImplemented
+            return super().reducer_override(item)
 
     inspector = _Inspector()
     file = io.BytesIO()

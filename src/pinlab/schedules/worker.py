@@ -33,7 +33,8 @@ class Portion:
     """Schedules for one worker.
 
     Attributes:
-        number: unique in the search. plans: run these, in this order, and then what they lead to.
+        number: of its handing out, unique in the search.
+        plans: run these, in this order, and then what they lead to.
         seconds, most: stop after so long, or so many executions, but not before the first.
     """
 
