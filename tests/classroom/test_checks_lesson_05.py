@@ -42,6 +42,20 @@ def swap(batch: InputBatch) -> None:
     batch.swap_states(0, 1)
 
 
+def wait_first(batch: InputBatch) -> None:
+    torch.get_device_module(batch.device).synchronize()
+    batch.num_prompt_tokens[1] = 9
+
+
+def wait_for_no_reason(batch: InputBatch) -> None:
+    torch.get_device_module(batch.device).current_stream().synchronize()
+    batch.add_request(CachedRequestState("d", [80]))
+
+
+def other_rows(batch: InputBatch) -> None:
+    batch.num_prompt_tokens = batch.num_prompt_tokens + 1
+
+
 def nothing(batch: InputBatch) -> None:
     batch.num_reqs  # noqa: B018 - looks, changes nothing
 
@@ -77,6 +91,9 @@ def test_the_token_of_each_outcome_gets_its_verdict() -> None:
         (add_only, "right", "Row 3 changed"),
         (swap, "wrong", "rewrites a row"),
         (nothing, "wrong", "as they were"),
+        (other_rows, "wrong", "as they were"),
+        (wait_first, "wrong", "your step waits for the device"),
+        (wait_for_no_reason, "wrong", "your step waits for the device"),
     ],
 )
 def test_a_next_step_is_judged_over_all_schedules(answer: object, state: str, said: str) -> None:

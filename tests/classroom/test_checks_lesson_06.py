@@ -48,15 +48,34 @@ def test_what_is_no_snapshot_is_told_why(batch_cls: type, said: str) -> None:
     assert (verdict.state, said in verdict.text) == ("wrong", True), verdict.text
 
 
-@pytest.mark.parametrize("batch_cls", [EventWaitBatch, SynchronizeBatch])
-def test_orderings_are_right(batch_cls: type[InputBatch]) -> None:
-    assert check_order.judge(batch_cls).state == "right"
+class StreamSynchronizeBatch(AliasingBatch):
+    def begin_update(self) -> None:
+        torch.get_device_module(self.device).current_stream().synchronize()
+
+
+class WaitsAtOnceBatch(AliasingBatch):
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        torch.get_device_module(self.device).synchronize()
 
 
 @pytest.mark.parametrize(
     ("batch_cls", "said"),
     [
-        (KeepAliveBatch, "not for the upload"),
+        (EventWaitBatch, "once a step, for the work up to the event"),
+        (SynchronizeBatch, "also for work behind the upload"),
+        (StreamSynchronizeBatch, "also for work behind the upload"),
+        (WaitsAtOnceBatch, "never runs ahead of the device"),
+    ],
+)
+def test_an_ordering_is_right_and_is_told_its_price(batch_cls: Any, said: str) -> None:
+    verdict = check_order.judge(batch_cls)
+    assert (verdict.state, said in verdict.text) == ("right", True), verdict.text
+
+
+@pytest.mark.parametrize(
+    ("batch_cls", "said"),
+    [
+        (KeepAliveBatch, "Nothing waits for the upload"),
         (EventTooEarlyBatch, "Leave get_pooling_metadata"),
         (GuardTooLateBatch, "Leave get_pooling_metadata"),
         (InputBatch, "Keep the view"),
@@ -67,12 +86,62 @@ def test_what_does_not_order_is_told_why(batch_cls: type, said: str) -> None:
     assert (verdict.state, said in verdict.text) == ("wrong", True), verdict.text
 
 
-def test_an_event_recorded_and_never_waited_for_is_wrong() -> None:
-    class Records(AliasingBatch):
-        def end_step(self, metadata: object) -> None:
-            torch.get_device_module(self.device).Event().record()
+class Records(AliasingBatch):
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        torch.get_device_module(self.device).Event().record()
 
-    assert check_order.judge(Records).belief == "M11"
+
+class StreamWaits(AliasingBatch):
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        self.done = torch.get_device_module(self.device).Event()
+        self.done.record()
+
+    def begin_update(self) -> None:
+        self.done.wait()
+
+
+class NeverRecords(AliasingBatch):
+    def begin_update(self) -> None:
+        torch.get_device_module(self.device).Event().synchronize()
+
+
+class RecordsInTheConstructor(AliasingBatch):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.done = torch.get_device_module(self.device).Event()
+        self.done.record()
+
+    def begin_update(self) -> None:
+        self.done.synchronize()
+
+
+class RecordsElsewhere(AliasingBatch):
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        gpu = torch.get_device_module(self.device)
+        self.done = gpu.Event()
+        self.done.record(gpu.Stream())
+
+    def begin_update(self) -> None:
+        self.done.synchronize()
+
+
+@pytest.mark.parametrize(
+    ("batch_cls", "belief", "said"),
+    [
+        (Records, "M7", "the host never waits for it: half an event"),
+        (StreamWaits, "M7", "makes a *stream* wait"),
+        (NeverRecords, "M3", "An event that nobody recorded"),
+        (RecordsInTheConstructor, "M11", "no event stands behind it"),
+        (RecordsElsewhere, "M11", "not for the upload of this step"),
+        (KeepAliveBatch, "M3", "Nothing waits for the upload"),
+    ],
+)
+def test_half_an_ordering_is_told_which_half_is_missing(
+    batch_cls: Any, belief: str, said: str
+) -> None:
+    verdict = check_order.judge(batch_cls)
+    assert (verdict.state, verdict.belief) == ("wrong", belief), verdict.text
+    assert said in verdict.text
 
 
 def test_two_empty_methods_are_a_stub() -> None:

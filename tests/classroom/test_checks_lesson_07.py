@@ -216,6 +216,8 @@ def test_two_tests_without_luck_are_right() -> None:
         ((without_expectation, NONE), None, "first test is red on InputBatch"),
         ((knows_them, works_outside_the_block), None, "inside the block"),
         ((knows_them, wants_hazards), None, "second test is red on InputBatch"),
+        ((knows_them, EVERY), None, "which is wrong and no hazard"),
+        ((knows_them, only_deterministic), None, "only because nobody uses what arrives"),
         (EVERY, None, "takes both tests"),
     ],
 )
@@ -302,6 +304,15 @@ def wants_nonsense(commit: Commit) -> None:
     assert step(commit) == [1]
 
 
+def counts_commits(commit: Commit) -> None:
+    assert commit.number < 8
+
+
+def reads_the_subject(commit: Commit) -> None:
+    if commit.number >= 8:
+        assert commit.subject == "Name the number of requests"
+
+
 @pytest.mark.parametrize("test", [late_device, all_schedules])
 def test_a_test_of_what_can_arrive_names_the_commit(test: Callable[[Commit], None]) -> None:
     verdict = check_bisect.judge(test)
@@ -316,6 +327,8 @@ def test_a_test_of_what_can_arrive_names_the_commit(test: Callable[[Commit], Non
         (early_device, "M3", "green on commit 8"),
         (metadata_moves, "M5", "red from commit 4 on"),
         (wants_nonsense, None, "red on commit 1"),
+        (counts_commits, None, "It goes by what a commit is called"),
+        (reads_the_subject, None, "the code of commit 8 under the number and subject of commit 2"),
     ],
 )
 def test_a_test_that_leads_git_astray_is_told_why(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pinlab import sim
@@ -34,7 +35,7 @@ def grade_bisect_test(test: Any) -> Verdict:
                 "with sim.mode('eager'): your test of commit 8",
             )
         verdicts[number] = early
-    misfit = _misfit(verdicts)
+    misfit = _misfit(verdicts) or _by_its_name(test, history)
     if misfit is not None:
         return misfit
 
@@ -45,6 +46,22 @@ def grade_bisect_test(test: Any) -> Verdict:
     if found.first_bad.number != FIRST_PINNED:
         return wrong(f"git names another commit with it:\n{found}")
     return right(f"{found}\n  The commit that pinned the rows, on whatever day you ask.")
+
+
+def _by_its_name(test: Any, history: History) -> Verdict | None:
+    """Whether the test goes by what is written on a commit: two of them, each as another one."""
+    for number, worn in ((FIRST_PINNED, 2), (2, FIRST_PINNED)):
+        other = history[worn]
+        disguised = replace(history[number], number=worn, subject=other.subject)
+        with sim.mode("lazy"):
+            red = is_red(test, disguised)
+        if red != (number >= FIRST_PINNED):
+            return wrong(
+                f"It goes by what a commit is called: the code of commit {number} under the number "
+                f"and subject of commit {worn} is {'red' if red else 'green'}. In a history that "
+                "you do not know yet this finds nothing. Ask step(commit) what arrives."
+            )
+    return None
 
 
 def _misfit(red: dict[int, bool]) -> Verdict | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from pinlab import sim
 from pinlab.classroom.checks.all_schedules import explored
 from pinlab.classroom.checks.attempt import LearnerError, attempt
 from pinlab.classroom.checks.check import Check
@@ -121,9 +122,10 @@ def _grade_harmless(next_step: Callable[[InputBatch], object]) -> Verdict:
     if pick_device().type != "sim":
         return not_answered(NEEDS_SIM)
     batch = three_requests(AliasingBatch)
-    before = batch.num_prompt_tokens.copy()
+    rows = batch.num_prompt_tokens  # another array under that name would not change these
+    before = rows.copy()
     attempt(next_step, batch)
-    if np.array_equal(before, batch.num_prompt_tokens):
+    if np.array_equal(before, rows):
         return wrong("The rows are as they were. Let the next step change at least one number.")
 
     def program() -> list[float]:
@@ -134,8 +136,13 @@ def _grade_harmless(next_step: Callable[[InputBatch], object]) -> Verdict:
         return found
 
     report = explored(program, RIGHT, next_step)
+    if report.correct and _waits(next_step):
+        return wrong(
+            "Right in every schedule, but your step waits for the device, and the next step of "
+            "the lesson waits for nobody. Take the wait out: which rows may still be written?"
+        )
     if report.correct:
-        changed = np.flatnonzero(before != batch.num_prompt_tokens).tolist()
+        changed = np.flatnonzero(before != rows).tolist()
         return right(
             f"Row {', '.join(map(str, changed))} changed, and no schedule shows it: the pending "
             "copy does not read those bytes."
@@ -149,6 +156,16 @@ def _grade_harmless(next_step: Callable[[InputBatch], object]) -> Verdict:
         "M7",
         "which rows does the view of this step reach?",
     )
+
+
+def _waits(next_step: Callable[[InputBatch], object]) -> bool:
+    """Whether the host waits for the device within the step, or asks until it is done."""
+    rows = three_requests(AliasingBatch)
+    with sim.mode("lazy"):
+        queue_means(rows)
+        with sim.record() as run:
+            attempt(next_step, rows)
+    return any(event.kind in ("wait", "query") for event in run.host)
 
 
 CHECKS = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from pinlab import sim
 from pinlab.classroom.checks.all_schedules import explored
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.check import Check
@@ -88,13 +90,84 @@ def _grade_ordering(batch_cls: Any) -> Verdict:
         return found
 
     report = explored(program, RIGHT, batch_cls.begin_update, batch_cls.end_step)
+    order = _Order.of(batch_cls)
     if report.correct:
-        return right("Proved over all schedules. The view is still there: see the next section.")
-    return wrong(
-        f"{_told(report)}. Something waits, but not for the upload of this step.",
-        "M11",
-        "where the event is recorded, and when the host waits for it",
-    )
+        price = f"Proved over all schedules. {order.price()}"
+        return right(f"{price} The view is still there: see the next section.")
+    why, belief = order.missing()
+    see = "where the event is recorded, and when the host waits for it"
+    return wrong(f"{_told(report)}. {why}", belief, see)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What the two methods did in one run in which the device is late.
+
+    Attributes:
+        records: whether an event was recorded.
+        streams: whether a stream was made to wait.
+        at_once, later: how often the host waited in end_step, and in begin_update.
+        behind: whether it waited for work that was queued after end_step as well.
+    """
+
+    records: bool
+    streams: bool
+    at_once: int
+    later: int
+    behind: bool
+
+    @classmethod
+    def of(cls, batch_cls: type[InputBatch]) -> _Order:
+        batch = three_requests(batch_cls)
+        with sim.mode("lazy"):
+            there = torch.zeros(1, device=batch.device)
+            metadata = batch.get_pooling_metadata()
+            lens = metadata.upload_prompt_lens(batch.device)
+            with sim.record() as run:
+                attempt(batch.end_step, metadata)
+                at_once = _waits(run)
+                there.add_(lens[0])
+                behind = run.operations[-1]
+                attempt(batch.begin_update)
+                over = behind.done
+        marks = {mark.kind for mark in run.marks}
+        return cls("record" in marks, "wait" in marks, at_once, _waits(run) - at_once, over)
+
+    def price(self) -> str:
+        """What the host pays, in a sentence."""
+        if self.at_once:
+            return (
+                "But the host waits in end_step, right after it has queued the work, so it never "
+                "runs ahead of the device: wait in begin_update."
+            )
+        if self.behind:
+            return (
+                "But begin_update waits for all that is queued, also for work behind the upload. "
+                "An event recorded in end_step waits for less."
+            )
+        return "The host waits once a step, for the work up to the event and no more."
+
+    def missing(self) -> tuple[str, str]:
+        """What is not ordered, and the belief behind it."""
+        if self.streams:
+            return "event.wait() makes a *stream* wait. The host goes straight on.", "M7"
+        if self.records and not self.at_once + self.later:
+            return "An event is recorded, and the host never waits for it: half an event.", "M7"
+        if self.at_once + self.later and not self.records:
+            said = (
+                "Something waits, but not for the upload of this step: no event stands behind it."
+            )
+            return said, "M11"
+        if self.at_once + self.later:
+            return "Something waits, but not for the upload of this step.", "M11"
+        return (
+            "Nothing waits for the upload. An event that nobody recorded is reached at once, and "
+            "memory that is kept does not keep what is in it."
+        ), "M3"
+
+
+def _waits(run: sim.Recording) -> int:
+    return sum(event.kind in ("wait", "query") for event in run.host)
 
 
 def _opened(batch_cls: Any) -> Verdict | None:

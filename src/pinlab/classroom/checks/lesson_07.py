@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pinlab.classroom.checks.attempt import is_stub
+from pinlab.classroom.checks.attempt import LearnerError, is_stub
 from pinlab.classroom.checks.bisection import grade_bisect_test
 from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.clean_runs import grade_clean_runs
@@ -13,7 +13,7 @@ from pinlab.classroom.checks.regression import grade_regression_test
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.classroom.planted import PLANTED, ReusedSnapshotBatch
 from pinlab.device import pick_device
-from pinlab.serving import InputBatch
+from pinlab.serving import InputBatch, PoolingMetadata
 from pinlab.serving.variants import EventWaitBatch
 
 # --- 07.2 two tests without luck ----------------------------------------------------------------
@@ -64,6 +64,15 @@ def _judge_every(test: Any) -> Verdict | None:
     return None
 
 
+class UnusedUploadBatch(InputBatch):
+    """A hazard without a wrong result: the rows are uploaded once more, and nobody uses that."""
+
+    def get_pooling_metadata(self) -> PoolingMetadata:
+        rows = self.num_prompt_tokens_cpu_tensor
+        self._unused = rows.to(self.device, non_blocking=True)
+        return super().get_pooling_metadata()
+
+
 def _judge_hazards(test: Any) -> Verdict | None:
     races = [bug for bug in PLANTED.values() if bug.is_race]
     green = [bug.name for bug in races if not raises(test, bug.batch)]
@@ -73,7 +82,28 @@ def _judge_hazards(test: Any) -> Verdict | None:
             "`with hazards() as found:`, and after the block `found` must be empty.",
             see="print(found) after the block",
         )
+    for bug in PLANTED.values():
+        if not bug.is_race and _asserts(test, bug.batch):
+            return wrong(
+                f"The second test is red on “{bug.name}”, which is wrong and no hazard: nothing is "
+                "written too early there. It judges results, as the first does; let hazards() "
+                "judge, and compare nothing."
+            )
+    if not raises(test, UnusedUploadBatch):
+        return wrong(
+            "The second test is green on a batch whose rows are rewritten under an upload, only "
+            "because nobody uses what arrives. A hazard is a write, whatever comes of it: "
+            "`found` must be empty after the block."
+        )
     return None
+
+
+def _asserts(test: Any, batch_cls: type[InputBatch]) -> bool:
+    """Red by an assertion; some wrong batches refuse to work, which is no judgement of the test."""
+    try:
+        return is_red(test, batch_cls)
+    except LearnerError:
+        return False
 
 
 def _listed(names: list[str]) -> str:
