@@ -131,6 +131,14 @@ def array_word_on_a_tensor(lens, n):
     return torch.from_numpy(lens[:n]).copy()
 
 
+def view_of_three(lens, n):
+    return torch.from_numpy(lens[:3])
+
+
+def snapshot_of_three(lens, n):
+    return torch.from_numpy(lens[:3].copy())
+
+
 # --- 01.4 ---------------------------------------------------------------------------------------
 
 
@@ -213,6 +221,34 @@ def writes_zeros(get, lens):
     return moved
 
 
+def writes_sevens(get, lens):
+    result, kept = get(lens), lens.copy()
+    before = result.clone()
+    lens[:] = 7
+    moved = not torch.equal(result, before)
+    lens[:] = kept
+    return moved
+
+
+def writes_sevens_one_by_one(get, lens):
+    result, kept = get(lens), lens.copy()
+    before = result.clone()
+    for row in range(len(lens)):
+        lens[row] = 7
+    moved = not torch.equal(result, before)
+    lens[:] = kept
+    return moved
+
+
+def writes_what_is_no_length(get, lens):
+    result, kept = get(lens), lens.copy()
+    before = result.clone()
+    lens[:] = -1
+    moved = not torch.equal(result, before)
+    lens[:] = kept
+    return moved
+
+
 def returns_the_tensor(get, lens):
     return get(lens)
 
@@ -229,7 +265,7 @@ REFERENCE: dict[str, tuple[Callable, ...]] = {
     "01.1": (swap_by_fancy_index, swap_by_saved_copy),
     "01.2": (view, view_by_as_tensor, contiguous_view, same_type_view),
     "01.3": (snapshot, tensor_clone),
-    "01.4": (rewrites_and_restores, asks_numpy),
+    "01.4": (rewrites_and_restores, asks_numpy, writes_what_is_no_length),
 }
 
 # Wrong answer -> belief and a piece of the message that no other wrong answer of the check gets.
@@ -264,6 +300,7 @@ WRONG: dict[str, dict[Callable, tuple[str | None, str]]] = {
         leaves_the_buffer_changed: (None, "put its numbers back"),
         rewrites_the_first_element: (None, "Which elements did you rewrite?"),
         writes_zeros: (None, "Writing 0 over 0 changes no byte"),
+        writes_sevens: (None, "buffer [7, 7, 7, 7, 7, 7]. Writing 7 over 7 changes no byte"),
         returns_the_tensor: (None, "yours returned Tensor"),
     },
 }
@@ -315,6 +352,10 @@ def test_a_wrong_answer_gets_its_own_message(check: str, answer: Callable) -> No
         ("01.4", rewrites_the_first_half, "lens[3:4]"),
         ("01.4", compares_addresses, "a view may begin further back"),
         ("01.4", always_true, "A copy was called an alias"),
+        ("01.4", writes_sevens_one_by_one, "Writing 7 over 7 changes no byte"),
+        ("01.2", view_of_three, "has shape (3,), should be (2,)"),
+        ("01.3", snapshot_of_three, "has shape (3,), should be (2,)"),
+        ("01.3", lambda lens, n: torch.tensor([3, 5, 2], dtype=torch.int32), "should be"),
     ],
 )
 def test_further_wrong_answers_are_recognised(check: str, answer: Callable, words: str) -> None:

@@ -180,6 +180,11 @@ class OnceForAll(Batch):
         return self.kept
 
 
+class AlwaysThree(Batch):
+    def prompt_lens(self, n):
+        return torch.from_numpy(self.num_prompt_tokens[:3].copy())
+
+
 class NotPinned(Batch):
     def __init__(self, max_num_reqs):
         self.cpu_tensor = torch.zeros(max_num_reqs, dtype=torch.int32)
@@ -339,6 +344,10 @@ def test_a_forgotten_return_is_not_called_wrong(check: str, answer: Callable) ->
     verdict = find_check(check).judge(answer)
     assert verdict.state == "open"
     assert "is `return` missing?" in verdict.text
+
+
+def test_another_number_of_lengths_is_asked_for_as_well() -> None:
+    assert "prompt_lens(2) shows [13, 15, 12]" in find_check("02.3").judge(AlwaysThree).text
 
 
 def test_a_method_with_dots_is_not_answered_yet() -> None:

@@ -375,6 +375,14 @@ def test_a_pageable_target_makes_start_wait() -> None:
     assert_wrong(check_03_4.judge((pageable, lambda out: out.tolist())), "M5", "start() waited")
 
 
+def test_numbers_that_were_written_down_are_no_download() -> None:
+    def constant(pending: Any) -> Any:
+        finish(pending)
+        return [6, 10, 4]
+
+    assert_wrong(check_03_4.judge((start, constant)), None, "Of a result of [9, 15, 6]")
+
+
 def test_asking_the_device_anew_is_noticed() -> None:
     def both(result: torch.Tensor) -> Any:
         start(result)

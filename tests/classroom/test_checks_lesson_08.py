@@ -58,6 +58,16 @@ class NotPinned(Named):
         self._lens_pinned = torch.zeros(n, dtype=torch.int32)
 
 
+class Constant(Named):
+    def prompt_lens(self, n: int) -> torch.Tensor:
+        return torch.zeros(n, dtype=torch.int32)
+
+
+class AlwaysTwo(Named):
+    def prompt_lens(self, n: int) -> torch.Tensor:
+        return self._lens_pinned[:2].clone()
+
+
 class NoMethod:
     def __init__(self, n: int) -> None:
         self._lens_pinned = torch.zeros(n, dtype=torch.int32, pin_memory=True)
@@ -74,6 +84,8 @@ def test_private_names_with_suffixes_are_right() -> None:
         (FaceWithoutSuffix, None, "suffix `_np`"),
         (StillAView, "M2", "still a view of _lens_pinned"),
         (NotPinned, "M6", "No attribute is a pinned tensor"),
+        (Constant, None, "It must read the rows"),
+        (AlwaysTwo, None, "should show [3, 5, 2]"),
         (NoMethod, None, "has no attribute 'prompt_lens'"),
         (7, None, "the class itself"),
     ],
@@ -133,7 +145,66 @@ class Failing(Lens):
         return self._lens.to(device)  # type: ignore[no-any-return, attr-defined]
 
 
-@pytest.mark.parametrize("lens_cls", [Lens, Snapshot])
+class Listed:
+    """Numbers in a list: a copy of every one of them."""
+
+    def __init__(self, source: torch.Tensor) -> None:
+        self._lengths = source.tolist()
+
+    def upload(self, device: torch.device) -> torch.Tensor:
+        return torch.tensor(self._lengths, device=device)
+
+
+class Slotted:
+    __slots__ = "_rows"
+
+    def __init__(self, source: torch.Tensor) -> None:
+        self._rows = source.clone()
+
+    def upload(self, device: torch.device) -> torch.Tensor:
+        return self._rows.to(device, non_blocking=True)
+
+
+class SlottedBelow(Slotted):
+    __slots__ = ("__numbers",)
+
+    def __init__(self, source: torch.Tensor) -> None:
+        super().__init__(source)
+        self.__numbers = source.numpy().copy()
+
+
+class SlottedView(Slotted):
+    __slots__ = ("__source",)
+
+    def __init__(self, source: torch.Tensor) -> None:
+        super().__init__(source)
+        self.__source = source
+
+
+class ListedView(Lens):
+    def __init__(self, source: torch.Tensor) -> None:
+        super().__init__(source)
+        self._all = [source, len(source)]
+
+
+class ConstantLens(Lens):
+    def upload(self, device: torch.device) -> torch.Tensor:
+        return torch.tensor([2, 4, 8], device=device)
+
+
+class Begun:
+    def __init__(self, source: torch.Tensor) -> None:
+        self._rows = source.clone()
+
+    def upload(self, device: torch.device) -> torch.Tensor: ...
+
+
+def test_a_snapshot_without_an_upload_yet_is_open() -> None:
+    verdict = check_snapshot.judge(Begun)
+    assert (verdict.state, verdict.text) == ("open", "upload() does nothing yet.")
+
+
+@pytest.mark.parametrize("lens_cls", [Lens, Snapshot, Listed, Slotted, SlottedBelow])
 def test_a_copying_constructor_is_right(lens_cls: Any) -> None:
     verdict = check_snapshot.judge(lens_cls)
     assert verdict.state == "right", verdict.text
@@ -146,6 +217,9 @@ def test_a_copying_constructor_is_right(lens_cls: Any) -> None:
         (Contiguous, "M2", "the constructor kept a view"),
         (CopiedTooLate, "M2", "a copy in upload() is too late"),
         (CopiedAndKept, "M2", "also keeps a view"),
+        (SlottedView, "M2", "also keeps a view"),
+        (ListedView, "M2", "also keeps a view"),
+        (ConstantLens, None, "Of [5, 1] upload() must return [5, 1]"),
         (StaysOnTheHost, None, "as a tensor on the device"),
         (Failing, None, "AttributeError"),
     ],

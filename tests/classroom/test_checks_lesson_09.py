@@ -283,6 +283,21 @@ def test_a_repair_at_home_that_is_none_is_told(repairs: Any, belief: str | None,
     assert said in verdict.text, verdict.text
 
 
+def knows_the_number(device: Any) -> tuple[int, int]:
+    observed, expected = case("Z63").fixed(device)
+    print(observed)
+    return 6, expected
+
+
+def knows_both(device: Any) -> tuple[list[int], list[int]]:
+    return [2, 1], [2, 1]
+
+
+@pytest.mark.parametrize("repairs", [{"Z63": knows_the_number}, {"Z02": knows_both}])
+def test_a_number_that_was_written_down_is_no_observation(repairs: Any) -> None:
+    assert "written down, not observed" in check_home.judge(repairs).text
+
+
 def test_nothing_repaired_yet_is_open() -> None:
     assert check_home.judge({"Z31": ...}).state == "open"
     assert check_home.judge({}).state == "open"

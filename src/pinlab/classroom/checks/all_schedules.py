@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pinlab.schedules import Report, explore
+from pinlab.schedules import Raised, Report, explore
 
 LIMIT = 400  # schedules, about two seconds
 TOO_MANY = (
@@ -17,3 +17,11 @@ TOO_MANY = (
 def explored(program: Callable[[], Any], expect: Any, *learners: Callable[..., Any]) -> Report:
     """What `program` gives; the lines of the learner's functions are steps of the host too."""
     return explore(program, expect=expect, trace=learners, max_schedules=LIMIT)
+
+
+def told(report: Report) -> str:
+    """The schedule that breaks a program, and what it gives: ``"schedule “h” gives [1]"``."""
+    failed = report.counterexample
+    value = next(o for o, ways in report.outcomes.items() if failed in ways)
+    raised = isinstance(value.value, Raised)
+    return f"schedule “{failed}” {'raises' if raised else 'gives'} {value}"

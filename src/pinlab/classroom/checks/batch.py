@@ -29,8 +29,8 @@ def grade_batch(batch_class: Any) -> Verdict:
     if is_stub(getattr(batch_class, "prompt_lens", None)):
         return not_answered("check_02_3.hint() gives a first hint.")
     batch = attempt(batch_class, 6)
-    for name in ("cpu_tensor", "num_prompt_tokens"):
-        if not hasattr(batch, name):
+    for name, kind in (("cpu_tensor", torch.Tensor), ("num_prompt_tokens", np.ndarray)):
+        if not isinstance(getattr(batch, name, None), kind):
             return wrong(f"The batch has no {name} any more. {INIT}")
     batch.num_prompt_tokens[: len(LENS)] = LENS
     first = attempt(batch.prompt_lens, N)
@@ -45,15 +45,17 @@ def grade_batch(batch_class: Any) -> Verdict:
             "It is a snapshot of the batch, and a pinned one: whoever writes *it* after queuing "
             "its upload has the same problem again. Ordinary memory is asked for here."
         )
-    second = attempt(batch.prompt_lens, N)
+    second = attempt(batch.prompt_lens, N - 1)
     if first.tolist() != list(LENS[:N]):
         return wrong(
             "The second call changed the result of the first: both look at one buffer of yours.",
             "M12",
             "one = batch.prompt_lens(3); batch.num_prompt_tokens[0] = 9; batch.prompt_lens(3); one",
         )
-    if second.tolist() != [length + 10 for length in LENS[:N]]:
+    if second.tolist()[: N - 1] != [length + 10 for length in LENS[: N - 1]]:
         return wrong("A second call does not see what was written to the batch in between.")
+    if len(second) != N - 1:
+        return wrong(f"prompt_lens({N - 1}) shows {second.tolist()}: it must show {N - 1} lengths.")
     return _proved(batch_class)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -14,11 +15,17 @@ from pinlab.device import pick_device
 FIRST_VIEW, FIRST_PINNED = 4, 8
 
 
+@functools.cache
+def _history() -> History:
+    """One repository for all calls of the check, which changes nothing in it."""
+    return History()
+
+
 def grade_bisect_test(test: Any) -> Verdict:
     if pick_device().type != "sim":
         return not_answered(NEEDS_SIM)
     try:
-        history = History()
+        history = _history()
     except GitMissingError as error:
         return not_answered(str(error))
     verdicts: dict[int, bool] = {}

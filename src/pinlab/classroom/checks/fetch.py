@@ -20,14 +20,16 @@ from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, ri
 from pinlab.device import pick_device
 from pinlab.schedules import NondeterministicProgramError, Report
 
-WANTED = [6, 10, 4]
+WANTED, TRIPLED = [6, 10, 4], [9, 15, 6]
 
 
-def fetch_both(start: Callable[..., Any], finish: Callable[..., Any]) -> Callable[[], Any]:
+def fetch_both(
+    start: Callable[..., Any], finish: Callable[..., Any], times: int = 2
+) -> Callable[[], Any]:
     """The program of exercise 4: start the fetch, let the device go on, then finish it."""
 
     def program() -> Any:
-        result = torch.tensor([3, 5, 2]).to(pick_device()) * 2
+        result = torch.tensor([3, 5, 2]).to(pick_device()) * times
         pending = attempt(start, result)
         result.fill_(0)  # queued behind the download, so it does no harm
         got = attempt(finish, pending)
@@ -69,6 +71,13 @@ def grade_fetch(pair: Any) -> Verdict:
     if not report.complete and report.counterexample is None:
         return wrong(TOO_MANY)
     if report.correct:
+        with sim.mode("eager"):
+            tripled = fetch_both(start, finish, times=3)()
+        if tripled != TRIPLED:
+            return wrong(
+                f"Of a result of {TRIPLED} finish() returns {tripled}. Return what the download "
+                "brought."
+            )
         return right(
             f"{WANTED} in every schedule, whenever the download runs, and start() let the host go "
             "on."

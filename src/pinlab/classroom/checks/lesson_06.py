@@ -8,14 +8,14 @@ from typing import Any
 import torch
 
 from pinlab import sim
-from pinlab.classroom.checks.all_schedules import explored
+from pinlab.classroom.checks.all_schedules import explored, told
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.lesson_05 import LENGTHS, RIGHT, three_requests, two_steps
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.detect import alias_map
 from pinlab.device import pick_device
-from pinlab.schedules import Raised, Report
+from pinlab.schedules import Report
 from pinlab.serving import CachedRequestState, InputBatch, MeanPool
 from pinlab.serving.variants import AliasingBatch
 
@@ -37,14 +37,14 @@ def _grade_snapshot(batch_cls: Any) -> Verdict:
     report = explored(lambda: two_steps(batch_cls), RIGHT, batch_cls.get_pooling_metadata)
     if shared and not report.correct:
         return wrong(
-            f"Still another name for the rows: {_told(report)}.",
+            f"Still another name for the rows: {told(report)}.",
             "M2",
             "alias_map(lens=metadata.prompt_lens, rows=batch.num_prompt_tokens)",
         )
     if shared:
         return wrong("Right for the device, but the view is still there; take a snapshot.", "M11")
     if not report.correct:
-        return wrong(f"The metadata has memory of its own, and yet {_told(report)}.", "M10")
+        return wrong(f"The metadata has memory of its own, and yet {told(report)}.", "M10")
     kind = "pinned" if lens.is_pinned() else "pageable"
     return right(
         f"Proved: {report.explored} of {_total(report)} schedules can matter, and all are right. "
@@ -96,7 +96,7 @@ def _grade_ordering(batch_cls: Any) -> Verdict:
         return right(f"{price} The view is still there: see the next section.")
     why, belief = order.missing()
     see = "where the event is recorded, and when the host waits for it"
-    return wrong(f"{_told(report)}. {why}", belief, see)
+    return wrong(f"{told(report)}. {why}", belief, see)
 
 
 @dataclass(frozen=True)
@@ -176,13 +176,6 @@ def _opened(batch_cls: Any) -> Verdict | None:
     if not (isinstance(batch_cls, type) and issubclass(batch_cls, InputBatch)):
         return wrong("Give the class itself, a subclass of InputBatch.")
     return None
-
-
-def _told(report: Report) -> str:
-    failed = report.counterexample
-    value = next(o for o, ways in report.outcomes.items() if failed in ways)
-    raised = isinstance(value.value, Raised)
-    return f"schedule “{failed}” {'raises' if raised else 'gives'} {value}"
 
 
 def _total(report: Report) -> str:

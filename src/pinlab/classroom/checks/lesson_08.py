@@ -1,28 +1,29 @@
-"""Checks of lesson 08, designing it out: names, a snapshot type, a buffer under attack."""
+"""Checks of lesson 08, designing it out: names, a buffer under attack.
+
+The snapshot type, exercise 2, is graded in ``snapshot.py``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from pinlab import sim
-from pinlab.classroom.attackers import EXPECTED, HONEST, STEP, attacked, hasty, honest, lines_of
+from pinlab.classroom.attackers import EXPECTED, HONEST, STEP, attacked, hasty, honest
 from pinlab.classroom.cell_source import lint_class
-from pinlab.classroom.checks.all_schedules import explored
+from pinlab.classroom.checks.all_schedules import told
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.check import Check
+from pinlab.classroom.checks.snapshot import CLASS_PLEASE, grade_snapshot, share
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.classroom.price import price
-from pinlab.detect import alias_map
 from pinlab.device import pick_device
-from pinlab.schedules import Raised, Report
+from pinlab.schedules import Report
 
 Answer = tuple[str, str | None, str]  # what to say, the belief, what to run
-CLASS_PLEASE = "Give the class itself: the check makes its own objects."
+FOUR = [3, 5, 2, 9]  # lengths in the rows of exercise 1
 
 
 # --- 08.1 names -------------------------------------------------------------------------------
@@ -45,10 +46,19 @@ def _grade_names(batch_cls: Any) -> Verdict:
             "the buffer; keep pin_memory=True, and change the names.",
             "M6",
         )
+    for name in pinned:
+        getattr(batch, name).copy_(torch.tensor(FOUR))
     lens = attempt(lambda: batch.prompt_lens(2))
     if not isinstance(lens, torch.Tensor) or tuple(lens.shape) != (2,):
         return wrong("prompt_lens(2) must still return a tensor of the first 2 lengths.")
-    shared = [name for name in pinned if _share(lens, getattr(batch, name))]
+    for n in (2, 3):
+        shown = attempt(batch.prompt_lens, n)
+        if not isinstance(shown, torch.Tensor) or shown.tolist() != FOUR[:n]:
+            return wrong(
+                f"With {FOUR} in the rows prompt_lens({n}) returns {shown!r}, should show "
+                f"{FOUR[:n]}. It must read the rows, and the first n of them."
+            )
+    shared = [name for name in pinned if share(lens, getattr(batch, name))]
     if shared:
         return wrong(
             f"What prompt_lens returns is still a view of {shared[0]}. A private name does not "
@@ -67,63 +77,6 @@ def _grade_names(batch_cls: Any) -> Verdict:
             f"lint_class({batch_cls.__name__})",
         )
     return right(f"{', '.join(pinned)}: private, named for what it is, and never handed out.")
-
-
-def _share(one: Any, other: Any) -> bool:
-    return len(alias_map(one=one, other=other).groups) == 1
-
-
-# --- 08.2 a snapshot type ---------------------------------------------------------------------
-
-
-def _story(lens_cls: Any, pinned: bool, late: bool) -> list[int]:
-    """Take a snapshot, rewrite the source before (late=False) or after the upload."""
-    rows = torch.tensor(STEP, dtype=torch.int32, pin_memory=pinned)
-    lens = lens_cls(rows[:3])
-    if not late:
-        rows[1] = 40
-    arrived = lens.upload(pick_device())
-    rows[2] = 1 if late else 8
-    found: list[int] = arrived.tolist()
-    return found
-
-
-def _grade_snapshot(lens_cls: Any) -> Verdict:
-    if pick_device().type != "sim":
-        return not_answered(NEEDS_SIM)
-    if not isinstance(lens_cls, type):
-        return wrong(CLASS_PLEASE)
-    made = attempt(lens_cls, torch.tensor(STEP))
-    held = [v for v in _values(made) if isinstance(v, torch.Tensor | np.ndarray)]
-    if not held:
-        return not_answered("The constructor keeps no tensor yet.")
-    arrived = attempt(lambda: made.upload(pick_device()))
-    there = isinstance(arrived, torch.Tensor) and arrived.device.type == pick_device().type
-    if not there or arrived.tolist() != STEP:
-        return wrong(f"upload() must return {STEP} as a tensor on the device, got {arrived!r}.")
-    for late, belief, said in (
-        (
-            False,
-            "M2",
-            "The source was rewritten between the constructor and upload(), and it "
-            "shows: the constructor kept a view, and a copy in upload() is too late.",
-        ),
-        (True, "M4", "The source was rewritten after upload(), and it shows."),
-    ):
-        program = partial(_story, lens_cls, True, late)
-        report = explored(program, STEP, _story, *lines_of(lens_cls))
-        if not report.correct:
-            return wrong(f"{said} {_told(report)}.", belief, "alias_map(lens=lens, rows=rows)")
-    rows = torch.tensor(STEP)
-    kept = _values(attempt(lens_cls, rows))
-    if any(_share(rows, v) for v in kept if isinstance(v, torch.Tensor | np.ndarray)):
-        return wrong("The rows are copied, and yet the object also keeps a view of them.", "M2")
-    return right("Whoever holds one holds bytes of one moment. Proved over all schedules.")
-
-
-def _values(thing: Any) -> list[Any]:
-    slots = [getattr(thing, name, None) for name in getattr(type(thing), "__slots__", ())]
-    return [*getattr(thing, "__dict__", {}).values(), *slots]
 
 
 # --- 08.3 a buffer under attack ---------------------------------------------------------------
@@ -157,7 +110,7 @@ def _grade_buffer(buffer_cls: Any) -> Verdict:
         report = attacked(buffer_cls, hasty)
     if not report.correct:
         return wrong(
-            f"It holds on CUDA's rules. Where pageable uploads are not staged, {_told(report)}: "
+            f"It holds on CUDA's rules. Where pageable uploads are not staged, {told(report)}: "
             "the upload reads memory that your block writes.",
             "M13",
             "attacked(MyBuffer, hasty) under sim.platform(…stage_pageable_uploads=False)",
@@ -193,7 +146,7 @@ def _broken(buffer_cls: Any, attacker: Callable[..., Any], report: Report) -> Ve
         "pinlab.classroom.attackers"
     )
     return wrong(
-        f"{name} breaks it: {_told(report)}, meant was {EXPECTED[attacker]}. {text}", belief, see
+        f"{name} breaks it: {told(report)}, meant was {EXPECTED[attacker]}. {text}", belief, see
     )
 
 
@@ -221,13 +174,6 @@ def _why_hasty(buffer_cls: Any) -> tuple[str, str]:
     return "The call to upload() has returned, the copy has not run, and nothing waits.", "M3"
 
 
-def _told(report: Report) -> str:
-    failed = report.counterexample
-    value = next(o for o, ways in report.outcomes.items() if failed in ways)
-    raised = isinstance(value.value, Raised)
-    return f"schedule “{failed}” {'raises' if raised else 'gives'} {value}"
-
-
 CHECKS = (
     Check(
         "08.1",
@@ -241,7 +187,7 @@ CHECKS = (
     ),
     Check(
         "08.2",
-        _grade_snapshot,
+        grade_snapshot,
         hints=(
             "Which word of torch takes the bytes now?",
             "It belongs in the constructor, where nobody can forget it.",

@@ -39,7 +39,7 @@ class Work:
     aside: int
 
     @classmethod
-    def of(cls, case: Case, form: str | Callable[..., Any]) -> Work:
+    def of(cls, case: Case, form: Callable[..., Any]) -> Work:
         """Of one run in which the device is late."""
         with sim.mode("lazy"), sim.record() as run:
             _attempted(case, form)
@@ -74,7 +74,7 @@ def grade_repair(case: Case, mine: Any, explain: Explain, praise: Praise) -> Ver
         report = case.explore(mine, max_schedules=LIMIT)
     except NondeterministicProgramError as error:
         return wrong(f"Called twice, your function behaves differently: {error}.")
-    work, broken = Work.of(case, mine), Work.of(case, "broken")
+    work, broken = Work.of(case, mine), Work.of(case, case.broken)
     if report.correct:
         return right(f"{_proved(report)} {praise(work, broken)}".rstrip())
     if report.counterexample is None:
@@ -92,6 +92,32 @@ def found(report: Report) -> str:
     return f"{outcome} instead of {report.reference} comes out under {report.outcomes[outcome][0]}"
 
 
+def _written_down(function: Any) -> bool:
+    """Whether every pair that the function returns begins with a literal."""
+    pairs = [
+        node.value.elts[0]
+        for node in ast.walk(_tree(function))
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and node.value.elts
+    ]
+    return bool(pairs) and all(_literal(first) for first in pairs)
+
+
+def _literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+def _tree(function: Any) -> ast.AST:
+    """The function's text as a tree; an empty one if there is no text."""
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return ast.Module([], [])
+
+
 def dots_left(function: Any) -> bool:
     """Whether a line of the function is nothing but dots.
 
@@ -101,15 +127,11 @@ def dots_left(function: Any) -> bool:
     >>> dots_left(half_done)
     True
     """
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return False
     return any(
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and node.value.value is ...
-        for node in ast.walk(tree)
+        for node in ast.walk(_tree(function))
     )
 
 
@@ -121,7 +143,7 @@ def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
         return wrong("Return two values as the broken form does: (observed, expected).")
     if pair[1] != case.expected:
         return wrong(f"The second value is {pair[1]}; leave it at {case.expected}.")
-    work, broken = Work.of(case, mine), Work.of(case, "broken")
+    work, broken = Work.of(case, mine), Work.of(case, case.broken)
     if pair[0] != case.expected:
         if not broken.counts:
             words = f"It returns {pair[0]} instead of {case.expected}; no device is needed."
@@ -133,6 +155,11 @@ def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
                 f"The broken form makes {broken.counts[kind]} {kind}s, yours {work.counts[kind]}. "
                 "A repair does the same work."
             )
+    if _written_down(mine):
+        return wrong(
+            "The first value is written down, not observed. Return what the device or the host "
+            "really saw, as the broken form does."
+        )
     return None
 
 
@@ -141,7 +168,7 @@ def _proved(report: Report) -> str:
     return f"Every schedule gives {report.reference} ({report.explored}{total} had to be run)."
 
 
-def _attempted(case: Case, form: str | Callable[..., Any]) -> Any:
+def _attempted(case: Case, form: Any) -> Any:
     """Run a form under the case's rules; an exception names the learner's line."""
     with sim.platform(case.platform):
-        return attempt(case.form(form) if isinstance(form, str) else form, pick_device())
+        return attempt(form, pick_device())
