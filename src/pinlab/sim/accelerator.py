@@ -83,11 +83,15 @@ class Accelerator:
 
     # -- the host submits ---------------------------------------------------------------------
 
-    def submit(self, operation: Operation) -> Operation:
-        """Append to the operation's stream, stamped with the caller's line; return it."""
+    def submit(self, operation: Operation, inside: int = 0) -> Operation:
+        """Append to the operation's stream, stamped with the user's line; return it.
+
+        Args:
+            inside: how many functions of the device, at the least, lie between the user and here.
+        """
         if self.forked:
             self.check_process()
-        frame = caller_frame(2)
+        frame = caller_frame(2 + inside)
         if frame is not None:
             operation.frame_code, operation.frame_at = frame.f_code, frame.f_lasti
         stream = operation.stream

@@ -9,7 +9,7 @@ Whatever the host could change later (lists, scalars in CPU tensors) is copied h
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -26,16 +26,15 @@ class Arguments:
     """One call's arguments.
 
     Attributes:
-        tensors: its device tensors in order; `inner` what they wrap.
+        inner: what its device tensors wrap, in order.
         given: the arguments as they came.
     """
 
-    __slots__ = ("args", "given", "inner", "key", "kwargs", "plan", "tensors")
+    __slots__ = ("args", "given", "inner", "key", "kwargs", "plan")
 
     def __init__(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.plan = plan
         self.given = args, kwargs
-        tensors = self.tensors = []  # type: list[SimTensor]
         inners = self.inner = []  # type: list[torch.Tensor]
         read = self.args = []  # type: list[Any]
         key: list[Any] = [plan, torch.get_default_dtype()]
@@ -44,7 +43,6 @@ class Arguments:
             kind = type(value)
             if kind is SimTensor:
                 inner = value._inner
-                tensors.append(value)
                 inners.append(inner)
                 read.append(inner)
                 key.append(value._layout)
@@ -58,7 +56,7 @@ class Arguments:
             else:
                 read.append(self._read(value, by_kind, key))
         self.kwargs = self._read_named(kwargs, key) if kwargs else kwargs
-        if plan.writes and len(self.tensors) > 1:
+        if plan.writes and len(inners) > 1:
             key.append(_repeats(self.tensors))
         self.key = None if plan.host_tensors else tuple(key)
 
@@ -77,7 +75,6 @@ class Arguments:
     def _read(self, value: Any, by_kind: bool, key: list[Any]) -> Any:
         kind = type(value)
         if kind is SimTensor:
-            self.tensors.append(value)
             self.inner.append(value._inner)
             key.append(value._layout)
             return value._inner
@@ -108,6 +105,11 @@ class Arguments:
         return value.detach().clone()
 
     @property
+    def tensors(self) -> list[SimTensor]:
+        """Its device tensors in order."""
+        return list(_device_tensors(self.given[0])) + list(_device_tensors(self.given[1].values()))
+
+    @property
     def elements(self) -> int:
         """How many elements all its device tensors have."""
         return sum(tensor._layout.numel for tensor in self.tensors)
@@ -128,6 +130,14 @@ class Arguments:
         if device == "cpu" and self.plan.random:
             named["generator"] = torch.Generator()  # not the host's
         return [_stand_in(value, make, known) for value in args], named
+
+
+def _device_tensors(values: Iterable[Any]) -> Iterator[SimTensor]:
+    for value in values:
+        if isinstance(value, SimTensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _device_tensors(value)
 
 
 def _repeats(tensors: list[SimTensor]) -> tuple[int, ...] | None:

@@ -21,12 +21,16 @@ from pinlab.sim.state import accelerator, host_memory
 from pinlab.sim.streams import current_queue
 from pinlab.sim.tensor import SimTensor
 
+FROM_DISPATCH = 5  # two functions here, one of `crossings`, `dispatch` and what called it
+
 __all__ = ["download", "mismatch", "to_cpu", "transfer", "upload"]
 
 
 def upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> SimTensor:
     """Host to device, as ``target.copy_(source, non_blocking)``."""
-    expanded = source.detach().expand(target.shape)  # torch's own error if it cannot be broadcast
+    expanded = source.detach()
+    if expanded.shape != target.shape:
+        expanded = expanded.expand(target.shape)  # torch's own error if it cannot be broadcast
     if target.numel() == 0:
         return target
     if _is_direct(target, expanded):
@@ -63,7 +67,7 @@ def _raw_upload(target: SimTensor, source: torch.Tensor, non_blocking: bool) -> 
     operation.host_reads = () if staged else (bytes_read_late,)
     operation.waited = not non_blocking
     _track(source, operation)
-    device.submit(operation)
+    device.submit(operation, FROM_DISPATCH)
     if operation.waited:
         device.wait([(stream, operation.seq)])
 
@@ -72,8 +76,9 @@ def download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -> tor
     """Device to host, as ``target.copy_(source, non_blocking)``."""
     if target.device.type != "cpu":
         raise mismatch("aten.copy_", target.device)
-    plain = source.detach()
-    expanded: Any = plain.expand(target.shape)
+    expanded: Any = source.detach()
+    if expanded.shape != target.shape:
+        expanded = expanded.expand(target.shape)
     if target.numel() == 0:
         return target
     if _is_direct(target, expanded):
@@ -101,7 +106,7 @@ def _raw_download(target: torch.Tensor, source: SimTensor, non_blocking: bool) -
     blocks = not pinned and current_platform().pageable_downloads_block
     operation.waited = blocks or not non_blocking
     _track(target, operation)
-    device.submit(operation)
+    device.submit(operation, FROM_DISPATCH)
     if operation.waited:
         device.wait([(stream, operation.seq)])
 
@@ -130,12 +135,12 @@ def _is_direct(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether both are one dense run of bytes in the same order of elements."""
     if left.dtype != right.dtype:
         return False
-    if left.numel() == 1:
+    if left.numel() == 1 or (left.is_contiguous() and right.is_contiguous()):
         return True
     sizes = zip(left.shape, left.stride(), right.stride(), strict=True)
     if any(n > 1 and a != b for n, a, b in sizes):
         return False
-    return left.is_contiguous() or _is_dense(left)
+    return _is_dense(left)
 
 
 def _is_dense(tensor: torch.Tensor) -> bool:
@@ -151,7 +156,7 @@ def _is_dense(tensor: torch.Tensor) -> bool:
 
 def transfer(name: str, target: torch.Tensor, source: torch.Tensor) -> Operation:
     """The operation, on the current stream, that moves one dense run of items to another."""
-    nbytes = source.numel() * source.element_size()
+    nbytes = source.nbytes
     work = _mover(target, source)
     operation = Operation(name, name, current_queue(), work)
     operation.nbytes = nbytes

@@ -9,7 +9,7 @@ import torch
 from pinlab.sim import copies
 from pinlab.sim.arguments import Arguments, mismatch
 from pinlab.sim.immediate import immediate
-from pinlab.sim.kernels import kernel, writing_kernel
+from pinlab.sim.kernels import in_place, kernel, writing_kernel
 from pinlab.sim.schema import Plan
 from pinlab.sim.streams import check_device
 from pinlab.sim.tensor import SimTensor
@@ -20,7 +20,7 @@ def copy_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     target, source, *rest = args
     non_blocking = bool(rest[0]) if rest else bool(kwargs.get("non_blocking", False))
     if isinstance(target, SimTensor) and isinstance(source, SimTensor):
-        return writing_kernel(plan, (target, source, non_blocking), {})
+        return in_place(plan, (target, source, non_blocking), {})
     if isinstance(target, SimTensor):
         return copies.upload(target, source, non_blocking)
     return copies.download(target, source, non_blocking)
@@ -42,6 +42,8 @@ def foreach_copy_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 def to_copy(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor.to(…)`` where something changes: the device, the dtype or the memory format."""
     source = args[0]
+    if "device" not in kwargs and len(kwargs) == 1:  # another dtype, as a rule
+        return kernel(plan, args, {} if "non_blocking" in kwargs else kwargs)
     rest = {k: v for k, v in kwargs.items() if k not in ("device", "pin_memory")}
     device = kwargs.get("device")
     if device is None or device.type == "sim":
@@ -62,12 +64,16 @@ def index(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Indexing by tensors: those on the host are uploaded first, as on CUDA."""
     tensor, indices, *rest = args
     if isinstance(tensor, SimTensor):
-        there = [i.to("sim") if isinstance(i, torch.Tensor) else i for i in indices]
+        there = [i.to("sim") if _is_elsewhere(i) else i for i in indices]
         args = (tensor, there, *rest)
         masks = [i for i in there if i is not None and i.dtype in (torch.bool, torch.uint8)]
         if masks and not plan.writes:  # how many are chosen?
             return immediate(plan, args, kwargs)
     return (writing_kernel if plan.writes else kernel)(plan, args, kwargs)
+
+
+def _is_elsewhere(index: Any) -> bool:
+    return isinstance(index, torch.Tensor) and not isinstance(index, SimTensor)
 
 
 def pack_padded_sequence(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from pinlab.sim.backward import enter_backward
 from pinlab.sim.completion import RANK_INTO
 from pinlab.sim.draws import drawing
 from pinlab.sim.immediate import immediate
-from pinlab.sim.kernels import by_copy, kernel, writing_kernel
+from pinlab.sim.kernels import by_copy, in_place, kernel, writing_kernel
 from pinlab.sim.schema import Plan, read_schema
 from pinlab.sim.tensor import SimTensor
 
@@ -58,6 +58,8 @@ def _by_kind(plan: Plan) -> Rule:
         return views.view
     if plan.immediate:
         return immediate
+    if plan.in_place:
+        return in_place
     return writing_kernel if plan.writes else kernel
 
 

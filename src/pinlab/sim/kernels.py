@@ -21,6 +21,7 @@ from pinlab.sim.streams import current_queue
 from pinlab.sim.tensor import SimTensor
 
 Work = Callable[[], object]
+FROM_DISPATCH = 3  # a kernel's function, `dispatch` and what called it
 
 
 def kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -39,8 +40,28 @@ def kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = new_tensors(layouts, stream)
         outputs = tuple([tensor._inner for tensor in flat(result)])
         work = _many_results(plan.run, call.args, named, outputs)
-    accelerator().submit(Operation(plan.name, "kernel", stream, work, tuple(call.inner), outputs))
+    accelerator().submit(
+        Operation(plan.name, "kernel", stream, work, tuple(call.inner), outputs), FROM_DISPATCH
+    )
     return result
+
+
+def in_place(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The common case of `writing_kernel`: the first argument is written, and returned."""
+    target = args[0]
+    if type(target) is not SimTensor:
+        return writing_kernel(plan, args, kwargs)
+    call = Arguments(plan, args, kwargs)
+    layouts = shape_cache.infer(plan, call)
+    if layouts is UNKNOWN or layouts[1] != (target._layout,):  # it must wait, or it is an error
+        return writing_kernel(plan, args, kwargs)
+    work = partial(plan.run, *call.args, **call.kwargs)
+    written = (target._inner,)
+    device, stream = accelerator(), current_queue()
+    device.submit(
+        Operation(plan.name, "kernel", stream, work, tuple(call.inner), written), FROM_DISPATCH
+    )
+    return target
 
 
 def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -66,7 +87,9 @@ def writing_kernel(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     made = tuple([tensor._inner for tensor in flat(fresh)])
     written = (*[tensor._inner for tensor in flat(targets)], *made)
     work = _writing(plan, call, made)
-    accelerator().submit(Operation(plan.name, "kernel", stream, work, tuple(call.inner), written))
+    accelerator().submit(
+        Operation(plan.name, "kernel", stream, work, tuple(call.inner), written), FROM_DISPATCH
+    )
     return packed(results)
 
 

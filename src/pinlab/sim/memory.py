@@ -70,8 +70,11 @@ def empty_strided(
 ) -> SimTensor:
     """``aten::empty_strided`` for the simulated device."""
     check_options(layout, device, pin_memory)
-    meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
-    return empty_tensor(Layout.of(meta))
+    known = Layout.known.get((torch.Size(size), tuple(stride), dtype))
+    if known is None:  # torch's own errors, and its default dtype
+        meta = torch.empty_strided(size, stride, dtype=dtype, device="meta")
+        known = Layout.of(meta)
+    return empty_tensor(known)
 
 
 def check_options(

@@ -29,13 +29,14 @@ class PinnedBlock:
     `users` are the streams on which the allocator knows of a copy since the block was handed out.
     """
 
-    __slots__ = ("drops", "memory", "pages", "place", "users")
+    __slots__ = ("drops", "memory", "pages", "place", "users", "views")
     managed = True  # by the caching allocator; memory that the user registered is not
 
     def __init__(self, size: int) -> None:
         self.pages = Pages(size)
         self.memory = torch.frombuffer(self.pages.mapping, dtype=torch.uint8)
         self.users: set[StreamQueue] = set()
+        self.views: dict[object, torch.Tensor] = {}  # the device's, by address and layout
         self.place: Place | None = None  # the line that got it last
         self.drops = 0  # how often its last tensor has died
 
@@ -164,12 +165,11 @@ class PinnedAllocator:
 
         PyTorch asks CUDA about the storage's base address too (``is_pinned`` in ``Memory.cpp``).
         """
-        if not self.known[0] or tensor.device.type != "cpu" or tensor.layout is not torch.strided:
+        if not self.known[0] or not tensor.is_cpu or tensor.layout is not torch.strided:
             return False
-        if self.find(tensor.untyped_storage().data_ptr()) is not None:
+        if self.find(tensor.data_ptr()) is not None:  # also if only a part of it was registered
             return True
-        block = self.find(tensor.data_ptr())  # a part of a storage may have been registered
-        return block is not None and not block.managed
+        return self.find(tensor.untyped_storage().data_ptr()) is not None
 
     def tracked_block(self, tensor: torch.Tensor) -> PinnedBlock | None:
         """The block that this platform's allocator recognises as the tensor's, if any."""
@@ -188,6 +188,17 @@ class PinnedAllocator:
         block = self.find(tensor.data_ptr())
         if block is None or tensor.numel() == 0:
             return tensor
+        if tensor.is_conj() or tensor.is_neg():
+            return self._new_view(block, tensor)
+        key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
+        view = block.views.get(key)
+        if view is None:
+            if len(block.views) > 16:
+                block.views.clear()
+            view = block.views[key] = self._new_view(block, tensor)
+        return view
+
+    def _new_view(self, block: PinnedBlock, tensor: torch.Tensor) -> torch.Tensor:
         item = tensor.dtype.itemsize
         base = block.pages.address - int(block.memory.storage_offset())  # may be mapped twice
         offset, odd = divmod(tensor.data_ptr() - base, item)

@@ -155,11 +155,13 @@ def do_fills(fills: list[Fill]) -> None:
 
 def used_by_others(owner: StreamQueue, block: torch.Tensor, streams: Iterable[StreamQueue]) -> bool:
     """Whether work pending on a stream other than `owner` touches a block of device memory."""
+    others = [stream for stream in streams if stream is not owner and stream.pending]
+    if not others:
+        return False
     address = block.untyped_storage().data_ptr()
     return any(
         tensor.untyped_storage().data_ptr() == address
-        for stream in streams
-        if stream is not owner
+        for stream in others
         for entry in stream.pending
         for tensor in (*entry.device_reads, *entry.device_writes)
     )

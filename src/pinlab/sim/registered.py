@@ -45,6 +45,7 @@ class Registration(PinnedBlock):
             offset = tensor.data_ptr() - storage.data_ptr()
             self.memory = empty.set_(storage, offset, (nbytes,))  # type: ignore[call-overload]
         self.users = set()
+        self.views = {}
         self.drops = 0
         self.place = caller_place()
 

@@ -51,8 +51,10 @@ class Plan:
         results: for each result None if it is new, else the rank in `writes` that it returns.
         by_kind: for each position, whether of a Python number only its type matters for the
             result's layout; `by_kind_names`: the same for keyword arguments.
+        in_place: writes its first argument and no other, returns it, and draws nothing.
         is_out: an ``out=`` form, whose outputs may be resized.
         is_view: returns other views of its argument's bytes.
+        lone: takes one tensor, the first argument, and no list of tensors.
         moves_metadata: changes its argument's layout in place, no bytes.
         random: draws from a generator. takes_generator: has a parameter for it.
         immediate: the size of its result depends on data, or the result is no tensor.
@@ -69,8 +71,10 @@ class Plan:
     results: tuple[int | None, ...]
     by_kind: tuple[bool, ...]
     by_kind_names: frozenset[str]
+    in_place: bool
     is_out: bool
     is_view: bool
+    lone: bool
     moves_metadata: bool
     random: bool
     takes_generator: bool
@@ -109,19 +113,24 @@ def read_schema(func: Any) -> Plan:
     writes = _writes(schema, base)
     counted = [] if base in _VALUES_COUNT else [a for a in schema.arguments if _is_number(a.type)]
     aliases = [result.alias_info for result in schema.returns]
+    results = tuple(_rank(alias, schema, writes) for alias in aliases)
+    is_out = any(argument.is_out for argument in schema.arguments)
+    random = torch.Tag.nondeterministic_seeded in tags
     takes_generator = any(argument.name == "generator" for argument in schema.arguments)
     return Plan(
         func=func,
         run=STAND_INS.get(func.name()) or getattr(func, "_op", func),
         name=str(func),
         writes=writes,
-        results=tuple(_rank(alias, schema, writes) for alias in aliases),
+        results=results,
         by_kind=tuple(argument in counted for argument in schema.arguments),
         by_kind_names=frozenset(argument.name for argument in counted),
-        is_out=any(argument.is_out for argument in schema.arguments),
-        is_view=base in _SILENT_VIEWS or (any(aliases) and not writes),
+        in_place=[p for p, _ in writes] == [0] and results == (0,) and not (is_out or random),
+        is_out=is_out,
+        is_view=not writes and (base in _SILENT_VIEWS or any(aliases)),
+        lone=_is_lone(schema),
         moves_metadata=torch.Tag.inplace_view in tags,
-        random=torch.Tag.nondeterministic_seeded in tags,
+        random=random,
         takes_generator=takes_generator,
         immediate=_is_immediate(schema, tags) and base != "index",
         composite=_is_composite(func),
@@ -151,6 +160,11 @@ def _rank(alias: Any, schema: Any, writes: tuple[tuple[int, str], ...]) -> int |
         if info is not None and info.before_set == alias.before_set:
             return rank
     return None
+
+
+def _is_lone(schema: Any) -> bool:
+    takes_tensors = ["Tensor" in str(argument.type) for argument in schema.arguments]
+    return takes_tensors[:1] == [True] and not any(takes_tensors[1:])
 
 
 def _is_number(kind: Any) -> bool:

@@ -188,7 +188,11 @@ class Event:
 
 def check_device(device: Any) -> None:
     """Accept None, 0 and the simulated device."""
-    if device is None or device == 0:
+    if device is None or (
+        type(device) is torch.device and device.type == "sim" and not device.index
+    ):
+        return
+    if device == 0:
         return
     if isinstance(device, int) or torch.device(device) not in (
         torch.device("sim"),

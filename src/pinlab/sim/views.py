@@ -10,12 +10,42 @@ from pinlab.sim.arguments import Arguments
 from pinlab.sim.memory import empty_tensor, resize
 from pinlab.sim.saving import LoadedStorage
 from pinlab.sim.schema import Plan
-from pinlab.sim.shapes import Layout
+from pinlab.sim.shapes import MAX_CACHED, Layout
 from pinlab.sim.tensor import SimTensor, wrap
+
+# For views that only move: where the result lies, by operator, layout and further arguments.
+_places: dict[tuple[Any, ...], tuple[Layout, int]] = {}
 
 
 def view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Another tensor, or several, on the same bytes."""
+    if not plan.lone or kwargs:
+        return _new_view(plan, args, kwargs)
+    source, *rest = args
+    inner = source._inner
+    offset = inner.storage_offset()
+    key = (plan, source._layout, *[tuple(a) if type(a) is list else a for a in rest])
+    known = _places.get(key)
+    if known is not None:
+        layout, moved = known
+        # Nothing is looked up twice, and a view by strides is torch's quickest.
+        there = inner.as_strided(layout.shape, layout.stride, offset + moved)
+        return wrap(there, layout, source._memory)
+    result = _new_view(plan, args, kwargs)
+    if isinstance(result, SimTensor) and _only_moves(inner, result._inner):
+        if len(_places) > MAX_CACHED:
+            _places.clear()
+        _places[key] = result._layout, result._inner.storage_offset() - offset
+    return result
+
+
+def _only_moves(inner: torch.Tensor, result: torch.Tensor) -> bool:
+    """Whether a view differs in size, strides and offset alone: not in dtype, not conjugated."""
+    same_bits = inner.is_conj() == result.is_conj() and inner.is_neg() == result.is_neg()
+    return same_bits and inner.dtype == result.dtype
+
+
+def _new_view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     call = Arguments(plan, args, kwargs)
     memory = call.tensors[0]._memory
     result = plan.run(*call.args, **call.kwargs)
@@ -26,7 +56,7 @@ def view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def as_strided(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The one view that could leave its storage: blocks are larger than what was asked for."""
-    result = view(plan, args, kwargs)
+    result = _new_view(plan, args, kwargs)  # its offset is counted from the storage's start
     _check_bounds(result)
     return result
 
