@@ -74,3 +74,21 @@ def test_a_prompt_that_no_step_could_take_whole_is_refused() -> None:
 def test_a_step_takes_at_least_one_token() -> None:
     with pytest.raises(ValueError, match="max_num_batched_tokens=0; at least 1"):
         Scheduler(2, 0, chunked_prefill=True)
+
+
+def test_a_step_takes_at_least_one_request() -> None:
+    with pytest.raises(ValueError, match="max_num_reqs=0; at least 1"):
+        Scheduler(max_num_reqs=0, max_num_batched_tokens=1, chunked_prefill=True)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_request_that_has_run_already_is_refused_instead_of_waiting_for_ever(
+    chunked: bool,
+) -> None:
+    scheduler = Scheduler(max_num_reqs=2, max_num_batched_tokens=8, chunked_prefill=chunked)
+    request = CachedRequestState("a", [7, 8, 9])
+    scheduler.add_request(request)
+    scheduler.update_after_schedule(scheduler.schedule())
+    with pytest.raises(ValueError, match="'a': 3 of its 3 tokens are computed, so nothing is left"):
+        scheduler.add_request(request)
+    assert not scheduler.has_requests

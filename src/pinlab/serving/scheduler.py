@@ -51,6 +51,8 @@ class Scheduler:
     def __init__(
         self, max_num_reqs: int, max_num_batched_tokens: int, chunked_prefill: bool
     ) -> None:
+        if max_num_reqs < 1:
+            raise ValueError(f"max_num_reqs={max_num_reqs}; at least 1")
         if max_num_batched_tokens < 1:
             raise ValueError(f"max_num_batched_tokens={max_num_batched_tokens}; at least 1")
         self.max_num_reqs = max_num_reqs
@@ -66,8 +68,17 @@ class Scheduler:
         return bool(self.waiting or self.running)
 
     def add_request(self, request: CachedRequestState) -> None:
-        """Queue a request. Raises `ValueError` for a prompt that no step could take whole."""
+        """Queue a request.
+
+        Raises `ValueError` for a prompt that no step could take whole, and for a request that no
+        step has anything left to do for: no plan would ever hold it.
+        """
         length = request.num_prompt_tokens
+        if request.num_computed_tokens >= length:
+            raise ValueError(
+                f"request {request.req_id!r}: {request.num_computed_tokens} of its {length} tokens "
+                "are computed, so nothing is left to schedule; make a new CachedRequestState"
+            )
         if not self.chunked_prefill and length > self.max_num_batched_tokens:
             raise ValueError(
                 f"request {request.req_id!r}: {length} tokens must be in one step, "
