@@ -6,11 +6,12 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
 from pinlab.device import pick_device
 from pinlab.figures.batch_rows import Shot, batch_rows, batch_rows_alt, batch_rows_twin
-from pinlab.figures.style import Drawing
+from pinlab.figures.style import CUES, Drawing
 from pinlab.serving import CachedRequestState, InputBatch
 
 
@@ -90,3 +91,35 @@ def test_the_alt_text_says_how_it_ends() -> None:
 def test_what_cannot_be_drawn_is_refused(shots: list[Shot], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         batch_rows(shots)
+
+
+def faces(drawing: Drawing, shots: list[Shot]) -> dict[str, set[str]]:
+    """Request → colours of its boxes."""
+    boxes = [p for p in drawing.axes[0].patches if isinstance(p, Rectangle)]
+    owners = [owner for shot in shots for owner in shot.owners]
+    found: dict[str, set[str]] = {}
+    for owner, box in zip(owners, boxes, strict=True):
+        if owner is not None:
+            found.setdefault(owner, set()).add(to_hex(box.get_facecolor()))
+    return found
+
+
+def test_a_request_has_one_colour_in_every_figure_of_a_lesson_and_no_other_has_it() -> None:
+    first = film()
+    later = [
+        Shot("before", ("a", "d", "c", None, None), (3, 8, 2, 8, 0)),
+        Shot("a out, e in", ("e", "d", "c", None, None), (4, 8, 2, 8, 0)),
+    ]
+    before, after = faces(batch_rows(first), first), faces(batch_rows(later), later)
+    for colours in (before, after):
+        assert all(len(mine) == 1 for mine in colours.values())
+        assert len(set.union(*colours.values())) == len(colours)
+    assert {name: before[name] for name in "acd"} == {name: after[name] for name in "acd"}
+
+
+def test_more_requests_than_colours_are_drawn_all_the_same() -> None:
+    shots = [Shot("all", tuple(f"request-{n}" for n in range(8)), (1,) * 8)]
+    shots.append(Shot("others", tuple(f"other-{n}" for n in range(8)), (2,) * 8))
+    colours = faces(batch_rows(shots), shots)
+    assert len(colours) == 16
+    assert len(set.union(*colours.values())) == len(CUES)

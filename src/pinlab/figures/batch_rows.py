@@ -7,6 +7,8 @@ that the call changed.
 
 from __future__ import annotations
 
+import string
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from pinlab.figures.style import GRID, INK, PAPER, QUIET, SMALLEST, Drawing, cue, house_style
+from pinlab.figures.style import CUES, GRID, INK, PAPER, QUIET, SMALLEST, Drawing, cue, house_style
 from pinlab.serving import InputBatch
 
 SHOT_LIMIT, ROW_LIMIT = 7, 8  # columns and rows; more do not fit on a page
@@ -151,9 +153,18 @@ def _checked(shots: Iterable[Shot]) -> list[Shot]:
 
 
 def _looks(shots: list[Shot]) -> dict[str, str]:
-    """Request → colour, in order of first appearance; the name in the box is the second cue."""
-    seen = dict.fromkeys(who for shot in shots for who in shot.owners if who is not None)
-    return {name: cue(index).tint for index, name in enumerate(seen)}
+    """Request → colour, from its name, so that a request keeps its colour from figure to figure.
+
+    If two names ask for one colour, the later name takes the next free one. The name in the box is
+    the second cue.
+    """
+    looks: dict[str, int] = {}
+    for name in sorted({who for shot in shots for who in shot.owners if who is not None}):
+        letter = string.ascii_lowercase.find(name) if len(name) == 1 else -1
+        first = zlib.crc32(name.encode()) if letter < 0 else letter
+        places = [(first + step) % len(CUES) for step in range(len(CUES))]
+        looks[name] = next((p for p in places if p not in looks.values()), places[0])
+    return {name: cue(place).tint for name, place in looks.items()}
 
 
 def _box(
