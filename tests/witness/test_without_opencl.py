@@ -51,6 +51,17 @@ def test_opencl_without_pocl_names_what_is_there(
         find_context.__wrapped__()
 
 
+def test_a_device_that_runs_commands_in_the_calling_thread_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    basic = SimpleNamespace(name="basic-some processor")
+    pocl = SimpleNamespace(name="Portable Computing Language", get_devices=lambda: [basic])
+    other = SimpleNamespace(get_platforms=lambda: [pocl], Error=RuntimeError)
+    monkeypatch.setitem(sys.modules, "pyopencl", other)
+    with pytest.raises(OpenCLMissingError, match="basic-some processor; one that runs commands in"):
+        find_context.__wrapped__()
+
+
 def test_a_loader_without_any_platform_is_answered_so_too(monkeypatch: pytest.MonkeyPatch) -> None:
     def none_found() -> None:
         raise RuntimeError("PLATFORM_NOT_FOUND_KHR")

@@ -31,10 +31,12 @@ def library() -> Any:
 
 @functools.cache
 def find_context() -> Any:
-    """A context on PoCL's first device, made once in a process.
+    """A context on PoCL's first device with threads of its own, made once in a process.
 
     Raises:
-        OpenCLMissingError: without PyOpenCL, or if PoCL is not among its platforms.
+        OpenCLMissingError: without PyOpenCL, or if PoCL is not among its platforms, or has no such
+            device: its driver "basic" runs commands in the caller's thread, and would wait there
+            for ever for a gate that this thread was going to open.
     """
     cl = library()
     try:
@@ -45,7 +47,15 @@ def find_context() -> Any:
     if PLATFORM not in names:
         found = ", ".join(names) or "none"
         raise OpenCLMissingError(f"OpenCL's platforms are: {found}; PoCL is not there; {INSTALL}")
-    return cl.Context(platforms[names.index(PLATFORM)].get_devices()[:1])
+    devices = platforms[names.index(PLATFORM)].get_devices()
+    threaded = [device for device in devices if not device.name.startswith("basic")]
+    if not threaded:
+        found = ", ".join(device.name for device in devices) or "none"
+        raise OpenCLMissingError(
+            f"PoCL's devices are: {found}; one that runs commands in threads of its own is "
+            "needed (unset POCL_DEVICES)"
+        )
+    return cl.Context(threaded[:1])
 
 
 def versions() -> dict[str, str]:
