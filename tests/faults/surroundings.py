@@ -41,6 +41,8 @@ def forbid_writing(writable):
     write = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
     def refuse(event, found):
+        if isinstance(found[0] if found else 0, int):
+            return  # a descriptor
         if event == "open" and (found[2] or 0) & write or event == "os.mkdir":
             path = os.path.abspath(str(found[0]))
             if not path.startswith("/dev/") and not (writable and path.startswith(writable)):
