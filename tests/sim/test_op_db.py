@@ -23,6 +23,7 @@ def test_operators_give_the_cpus_result_except_those_in_the_table(
         print(f"\n{tally}")
     assert tally.ran > 600
     tally.check(op_db_exceptions.FORWARD, op_db_exceptions.NOT_ON_CPU)
+    tally.check_page()
 
 
 @pytest.mark.soak

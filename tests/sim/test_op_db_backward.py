@@ -29,6 +29,7 @@ def test_gradients_are_the_cpus_except_for_operators_in_the_table(
         print(f"\n{tally}")
     assert tally.ran > 500
     tally.check(op_db_exceptions.BACKWARD, ())
+    tally.check_page()
 
 
 @pytest.mark.soak
