@@ -5,29 +5,29 @@ used by a kernel, and the result is fetched behind an event. All ways take turns
 the medians of this run, in processor time, children included. The fence starts a process for each
 run; what that costs whatever the program does stands in a line of its own.
 
-    python benchmarks/bench_hazards.py [--rounds 7]
+    python -m benchmarks.bench_hazards
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
+from benchmarks.row import Row, report
 from pinlab import sim
 from pinlab.detect.fence import fence
 from pinlab.detect.hazards import hazards
 
 # Times the cost of the plain program. Measured 3.7, 8.6 and 1.2; the rest is room for machines.
 LIMITS = {"hazards()": 6.0, "hazards(lines=True)": 15.0, "fence, its start not counted": 3.0}
-STEPS, ITEMS = 100, 256
+STEPS, ITEMS, ROUNDS = 100, 256, 5
 
 
 def program() -> None:
@@ -85,30 +85,24 @@ def _spent() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=7)
-    asked = parser.parse_args()
+def rows() -> Iterator[Row]:
+    """What each way costs, in times of the plain program."""
     sim.install()
     torch.set_num_threads(1)
     found: dict[str, list[float]] = {name: [] for name in WAYS}
     with sim.mode("lazy"):
         for work in WAYS.values():
             work()
-        for _ in range(asked.rounds):
+        for _ in range(ROUNDS):
             for name, work in WAYS.items():
                 found[name].append(seconds(work))
     cost = {name: statistics.median(times) for name, times in found.items()}
     cost["fence, its start not counted"] = cost["fence"] - cost["fence, of nothing"]
-    good = True
-    for name, each in cost.items():
-        ratio, limit = each / cost["plain"], LIMITS.get(name)
-        good = good and (limit is None or ratio <= limit)
-        held = f" (limit {limit:g})" if limit else ""
-        print(f"{name:<29}{each * 1e3:8.1f} ms{ratio:8.2f} times plain{held}")
-    print("limits kept" if good else "limits EXCEEDED")
-    return 0 if good else 1
+    yield Row("100 steps, plain", cost["plain"] * 1e3, "ms", "reading")
+    yield Row("fence: its start", cost["fence, of nothing"] * 1e3, "ms", "reading")
+    for name, limit in LIMITS.items():
+        yield Row(name, cost[name] / cost["plain"], "times plain", at_most=limit)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(rows()))

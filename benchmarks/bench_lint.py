@@ -1,26 +1,28 @@
 """How long does the lint take over 2,000 files, against parsing them alone?
 
-The files are copied from the installed packages (torch's own first, because it is the package
-that speaks of pinning), so that the mixture is that of real code. Each measurement is the best of
-the repeats; the parse is `ast.parse` of each file's bytes, in one process.
+The files are those of the installed packages (torch's own first, because it is the package that
+speaks of pinning), so that the mixture is that of real code; every tenth of them is measured.
+The parse is `ast.parse` of each file's bytes, in the same process, before the lint and after it.
 
-    python benchmarks/bench_lint.py [--files 2000] [--jobs 2] [--repeats 3] [--root FOLDER]
-
-Exit status 1 if the lint takes longer than --limit seconds (10).
+    python -m benchmarks.bench_lint
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import sys
 import sysconfig
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.row import Row, report
 from pinlab.detect.lint import Level, Options, lint_paths
+
+FILES, EVERY, JOBS = 2000, 10, 2
+LIMITS = {Level.WARNING: 3.0}  # times the parse
+SECONDS = 10.0  # for all files, with both processes, on two free cores
 
 
 def sample(root: Path, count: int) -> list[str]:
@@ -40,46 +42,46 @@ def parse_all(files: list[str]) -> None:
                 continue
 
 
-def best(call: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """The shortest wall time and the shortest processor time of this process, in seconds."""
-    walls, cpus = [], []
-    for _ in range(repeats):
-        wall, cpu = time.perf_counter(), time.process_time()
-        call()
-        walls.append(time.perf_counter() - wall)
-        cpus.append(time.process_time() - cpu)
-    return min(walls), min(cpus)
+def cpu(call: Callable[[], object]) -> float:
+    """Processor time of a call, in this process."""
+    began = time.process_time()
+    call()
+    return time.process_time() - began
 
 
-def main() -> int:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--files", type=int, default=2000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=10.0)
-    parser.add_argument("--root", type=Path, default=Path(sysconfig.get_path("purelib")))
-    asked = parser.parse_args()
-
-    files = sample(asked.root, asked.files)
-    lines = sum(Path(path).read_bytes().count(b"\n") for path in files)
-    parse_wall, parse_cpu = best(lambda: parse_all(files), asked.repeats)
-    print(f"{len(files)} files, {lines} lines")
-    print(f"ast.parse alone, one process: {parse_wall:.2f} s ({parse_cpu:.2f} s of processor)")
-    slowest = 0.0
-    for level in (Level.WARNING, Level.NOTE):
-        options = Options(level=level)
-        single_wall, single_cpu = best(lambda o=options: lint_paths(files, o, jobs=1), 1)
-        wall, _ = best(lambda o=options: lint_paths(files, o, jobs=asked.jobs), asked.repeats)
-        if level is Level.WARNING:
-            slowest = wall
-        print(
-            f"lint --level {level}: {wall:.2f} s with {asked.jobs} processes; alone "
-            f"{single_wall:.2f} s ({single_cpu:.2f} s of processor, "
-            f"{single_cpu / parse_cpu:.1f} times the parse)"
-        )
-    return int(slowest > asked.limit)
+def rows() -> Iterator[Row]:
+    """The parse alone, the lint at both levels beside it, and the lint with two processes."""
+    files = sample(Path(sysconfig.get_path("purelib")), FILES)[::EVERY]
+    levels = {level: Options(level=level) for level in (Level.WARNING, Level.NOTE)}
+    parse_all(files[:10])  # what both import
+    lint_paths(files[:1], levels[Level.NOTE], jobs=1)
+    parse = [cpu(lambda: parse_all(files))]
+    lint = {
+        level: cpu(lambda o=options: lint_paths(files, o, jobs=1))
+        for level, options in levels.items()
+    }
+    parse.append(cpu(lambda: parse_all(files)))
+    base = sum(parse) / len(parse)
+    yield Row("files", len(files), "files", "reading", note=f"every {EVERY}th of {FILES:,}")
+    yield Row("ast.parse alone", len(files) / base, "files a CPU second", "reading")
+    for level in levels:
+        ratio, speed = lint[level] / base, len(files) / lint[level]
+        name = f"lint --level {level}"
+        yield Row(name, ratio, "times ast.parse", at_most=LIMITS.get(level))
+        yield Row(f"{name}: speed", speed, "files a CPU second", "reading")
+    began = time.perf_counter()
+    lint_paths(files, levels[Level.WARNING], jobs=JOBS)
+    speed = len(files) / (time.perf_counter() - began)
+    name = f"lint --level {Level.WARNING}, {JOBS} processes"
+    yield Row(
+        name, speed, "files a second", "reading", note="elapsed time, so of a busy machine too"
+    )
+    free = FILES / JOBS * lint[Level.WARNING] / len(files)
+    note = "computed from processor time"
+    yield Row(
+        f"{FILES:,} files on {JOBS} free cores", free, "s", "reading", at_most=SECONDS, note=note
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(rows()))
