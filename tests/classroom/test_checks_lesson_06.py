@@ -181,3 +181,41 @@ class PageableBatch(AliasingBatch):
 
 def test_rows_that_are_not_pinned_any_more_are_no_ordering() -> None:
     assert "not pinned any more" in check_order.judge(PageableBatch).text
+
+
+class AsksUntilYes(AliasingBatch):
+    """Right, but every question is one more moment for the device."""
+
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        self.done = torch.get_device_module(self.device).Event()
+        self.done.record()
+
+    def begin_update(self) -> None:
+        while not self.done.query():
+            pass
+
+
+class EveryOtherTime(AliasingBatch):
+    """Waits in every other batch only."""
+
+    made = 0
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        type(self).made += 1
+
+    def begin_update(self) -> None:
+        if self.made % 2:
+            torch.get_device_module(self.device).synchronize()
+
+
+@pytest.mark.parametrize(
+    ("batch_cls", "said"),
+    [
+        (AsksUntilYes, "let synchronize() wait instead"),
+        (EveryOtherTime, "Run twice under one schedule, yours behaves differently"),
+    ],
+)
+def test_what_cannot_be_decided_is_told_and_never_raised(batch_cls: Any, said: str) -> None:
+    verdict = check_order.judge(batch_cls)
+    assert (verdict.state, said in verdict.text) == ("wrong", True), verdict.text

@@ -13,7 +13,7 @@ import torch
 from pinlab import sim
 from pinlab.classroom.attackers import EXPECTED, HONEST, STEP, attacked, hasty, honest
 from pinlab.classroom.cell_source import lint_class
-from pinlab.classroom.checks.all_schedules import told
+from pinlab.classroom.checks.all_schedules import alike_twice, told
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.snapshot import CLASS_PLEASE, grade_snapshot, share
@@ -98,7 +98,8 @@ def _grade_buffer(buffer_cls: Any) -> Verdict:
             "honest(MyBuffer), with honest from pinlab.classroom.attackers",
         )
     for attacker in EXPECTED:
-        report = attacked(buffer_cls, attacker)
+        with alike_twice():
+            report = attacked(buffer_cls, attacker)
         if not report.complete:
             return wrong(
                 f"{attacker.__name__}: more schedules than can be proved here. Let "

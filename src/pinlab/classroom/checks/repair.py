@@ -12,11 +12,11 @@ from typing import Any
 
 from pinlab import sim
 from pinlab.casebook import Case
-from pinlab.classroom.checks.all_schedules import LIMIT, TOO_MANY
+from pinlab.classroom.checks.all_schedules import LIMIT, TOO_MANY, alike_twice
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.device import pick_device
-from pinlab.schedules import NondeterministicProgramError, Report
+from pinlab.schedules import Report
 
 DOTS = "A line of dots still stands where a line of yours belongs, and {found}."
 COPIES = ("upload", "download")
@@ -70,10 +70,8 @@ def grade_repair(case: Case, mine: Any, explain: Explain, praise: Praise) -> Ver
     misfit = _misfit(case, mine, explain)
     if misfit is not None:
         return misfit
-    try:
+    with alike_twice():
         report = case.explore(mine, max_schedules=LIMIT)
-    except NondeterministicProgramError as error:
-        return wrong(f"Called twice, your function behaves differently: {error}.")
     work, broken = Work.of(case, mine), Work.of(case, case.broken)
     if report.correct:
         return right(f"{_proved(report)} {praise(work, broken)}".rstrip())
