@@ -172,6 +172,16 @@ def only_deterministic(batch_cls: Batch) -> None:
     assert explore(two_steps(batch_cls, device), expect=WANTED).deterministic
 
 
+def one_step(batch_cls: Batch) -> None:
+    assert explore(condense_and_add(batch_cls, device), expect=WANTED[:3]).correct
+
+
+def hazards_of_one_step(batch_cls: Batch) -> None:
+    with hazards() as found:
+        condense_and_add(batch_cls, device)()
+    assert not found
+
+
 def forgets_to_assert(batch_cls: Batch) -> None:
     three_requests(batch_cls, device)
 
@@ -216,6 +226,8 @@ def test_two_tests_without_luck_are_right() -> None:
         ((without_expectation, NONE), None, "first test is red on InputBatch"),
         ((knows_them, works_outside_the_block), None, "inside the block"),
         ((knows_them, wants_hazards), None, "second test is red on InputBatch"),
+        ((one_step, NONE), None, "first test is green on “wrong event”, which shows when"),
+        ((knows_them, hazards_of_one_step), None, "second test is green on “wrong event”, which"),
         ((knows_them, EVERY), None, "which is wrong and no hazard"),
         ((knows_them, only_deterministic), None, "only because nobody uses what arrives"),
         (EVERY, None, "takes both tests"),

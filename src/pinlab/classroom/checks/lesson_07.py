@@ -16,6 +16,8 @@ from pinlab.device import pick_device
 from pinlab.serving import InputBatch, PoolingMetadata
 from pinlab.serving.variants import EventWaitBatch
 
+LATE = ["wrong event"]  # the bug that one step alone cannot show
+
 # --- 07.2 two tests without luck ----------------------------------------------------------------
 
 
@@ -55,6 +57,8 @@ def _judge_every(test: Any) -> Verdict | None:
             "in the same way. Deterministic is not yet right.",
             see="report.deterministic and report.correct of that batch, with expect=WANTED",
         )
+    if green == LATE:
+        return _one_step("first")
     if green:
         return wrong(
             f"The first test is green on {_listed(green)}. Some runs happened to be clean: let "
@@ -76,6 +80,8 @@ class UnusedUploadBatch(InputBatch):
 def _judge_hazards(test: Any) -> Verdict | None:
     races = [bug for bug in PLANTED.values() if bug.is_race]
     green = [bug.name for bug in races if not raises(test, bug.batch)]
+    if green == LATE:
+        return _one_step("second")
     if green:
         return wrong(
             f"The second test is green on {_listed(green)}. The work must be done inside the block "
@@ -104,6 +110,13 @@ def _asserts(test: Any, batch_cls: type[InputBatch]) -> bool:
         return is_red(test, batch_cls)
     except LearnerError:
         return False
+
+
+def _one_step(name: str) -> Verdict:
+    return wrong(
+        f"The {name} test is green on {_listed(LATE)}, which shows when metadata is made a second "
+        "time, while the first is on its way. Is two_steps your program?"
+    )
 
 
 def _listed(names: list[str]) -> str:
