@@ -20,6 +20,9 @@ from pinlab.sim.shapes import Layout
 from pinlab.sim.tensor import SimTensor
 
 _CPU = torch.device("cpu")
+_default_dtype = torch.get_default_dtype
+# They take part in the key as they are; asked for first, since `isinstance` takes longer.
+_PLAIN = frozenset({bool, int, float, str, type(None), torch.dtype, torch.memory_format})
 
 
 class Arguments:
@@ -37,7 +40,7 @@ class Arguments:
         self.given = args, kwargs
         inners = self.inner = []  # type: list[torch.Tensor]
         read = self.args = []  # type: list[Any]
-        key: list[Any] = [plan, torch.get_default_dtype()]
+        key: list[Any] = [plan, _default_dtype()]
         # The commonest cases are spelled out: this loop is a good part of what a launch costs.
         for value, by_kind in zip(args, plan.by_kind):  # noqa: B905 - defaults at the end are left out
             kind = type(value)
@@ -49,7 +52,7 @@ class Arguments:
             elif by_kind and (kind is int or kind is float):
                 read.append(value)
                 key.append(kind)
-            elif kind is int:
+            elif kind in _PLAIN:
                 read.append(value)
                 key.append(kind)
                 key.append(value)
@@ -78,11 +81,15 @@ class Arguments:
             self.inner.append(value._inner)
             key.append(value._layout)
             return value._inner
-        if isinstance(value, torch.Tensor):
-            return self._read_host_tensor(value, key)
+        if kind in _PLAIN and not by_kind:
+            key.append(kind)
+            key.append(value)
+            return value
         if isinstance(value, (list, tuple)):
             key.append(len(value))
             return [self._read(item, by_kind, key) for item in value]
+        if isinstance(value, torch.Tensor):
+            return self._read_host_tensor(value, key)
         if isinstance(value, torch.Generator):
             _refuse_generator(self.plan, value)
         key.append(kind)

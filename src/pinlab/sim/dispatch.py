@@ -24,6 +24,7 @@ from pinlab.sim.tensor import SimTensor
 
 Rule = Callable[[Plan, tuple[Any, ...], dict[str, Any]], Any]
 
+_backward_pass = torch._C._current_graph_task_id
 _rules: dict[int, tuple[Rule, Plan]] = {}
 
 
@@ -32,7 +33,7 @@ def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     known = _rules.get(id(func))  # operators live for ever, and their own hash is slow
     if known is None:
         known = _rules[id(func)] = _choose(func)
-    if torch._C._current_graph_task_id() != -1:
+    if _backward_pass() != -1:
         enter_backward(args)
     rule, plan = known
     return rule(plan, args, kwargs)

@@ -17,7 +17,8 @@ from pinlab.sim.tensor import SimTensor, whole, wrap
 def new_tensor(layout: Layout, stream: StreamQueue) -> SimTensor:
     """A tensor whose bytes an operation on `stream` will fill."""
     memory = device_memory.allocate(layout.nbytes, stream)
-    return whole(typed_view(memory, layout), layout, memory)
+    inner = memory.block.views.get(layout)
+    return whole(typed_view(memory, layout) if inner is None else inner, layout, memory)
 
 
 def typed_view(memory: Allocation, layout: Layout) -> torch.Tensor:

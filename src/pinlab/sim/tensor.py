@@ -143,7 +143,7 @@ def wrap(inner: torch.Tensor, layout: Layout, memory: Allocation) -> SimTensor:
 
 
 def whole(inner: torch.Tensor, layout: Layout, memory: Allocation, offset: Any = 0) -> SimTensor:
-    """The same for an `inner` that is no view: at the start of its block, no bits set."""
+    """The same for an `inner` that lies at `offset` of its storage, no bits set."""
     # By position, as far as it goes: torch reads keywords more slowly.
     tensor: SimTensor = _make_wrapper(
         SimTensor, layout.shape, layout.stride, offset, None, layout.dtype, torch.strided, _device()

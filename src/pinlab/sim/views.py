@@ -11,7 +11,7 @@ from pinlab.sim.memory import empty_tensor, resize
 from pinlab.sim.saving import LoadedStorage
 from pinlab.sim.schema import Plan
 from pinlab.sim.shapes import MAX_CACHED, Layout
-from pinlab.sim.tensor import SimTensor, wrap
+from pinlab.sim.tensor import SimTensor, whole, wrap
 
 # For views that only move: where the result lies, by operator, layout and further arguments.
 _places: dict[tuple[Any, ...], tuple[Layout, int]] = {}
@@ -21,16 +21,19 @@ def view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Another tensor, or several, on the same bytes."""
     if not plan.lone or kwargs:
         return _new_view(plan, args, kwargs)
-    source, *rest = args
+    source, rest = args[0], args[1:]
+    if list in map(type, rest):  # sizes, which a key cannot hold as they are
+        rest = tuple([tuple(a) if type(a) is list else a for a in rest])
     inner = source._inner
     offset = inner.storage_offset()
-    key = (plan, source._layout, *[tuple(a) if type(a) is list else a for a in rest])
+    key = (plan, source._layout, rest)
     known = _places.get(key)
-    if known is not None:
+    if known is not None:  # a view by strides is torch's quickest
         layout, moved = known
-        # Nothing is looked up twice, and a view by strides is torch's quickest.
         there = inner.as_strided(layout.shape, layout.stride, offset + moved)
-        return wrap(there, layout, source._memory)
+        if there.is_conj() or there.is_neg():
+            return wrap(there, layout, source._memory)
+        return whole(there, layout, source._memory, offset + moved)
     result = _new_view(plan, args, kwargs)
     if isinstance(result, SimTensor) and _only_moves(inner, result._inner):
         if len(_places) > MAX_CACHED:
