@@ -14,6 +14,8 @@ from pinlab.sim.schema import Plan
 from pinlab.sim.streams import check_device
 from pinlab.sim.tensor import SimTensor
 
+_MASKS = (torch.bool, torch.uint8)
+
 
 def copy_(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``target.copy_(source)`` within the device, to it, or from it."""
@@ -64,16 +66,17 @@ def index(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Indexing by tensors: those on the host are uploaded first, as on CUDA."""
     tensor, indices, *rest = args
     if isinstance(tensor, SimTensor):
-        there = [i.to("sim") if _is_elsewhere(i) else i for i in indices]
+        there = [i if type(i) is SimTensor else _brought(i) for i in indices]
         args = (tensor, there, *rest)
-        masks = [i for i in there if i is not None and i.dtype in (torch.bool, torch.uint8)]
-        if masks and not plan.writes:  # how many are chosen?
-            return immediate(plan, args, kwargs)
+        if not plan.writes:
+            for i in there:
+                if i is not None and i.dtype in _MASKS:  # how many are chosen?
+                    return immediate(plan, args, kwargs)
     return (writing_kernel if plan.writes else kernel)(plan, args, kwargs)
 
 
-def _is_elsewhere(index: Any) -> bool:
-    return isinstance(index, torch.Tensor) and not isinstance(index, SimTensor)
+def _brought(index: Any) -> Any:
+    return index.to("sim") if isinstance(index, torch.Tensor) else index
 
 
 def pack_padded_sequence(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
