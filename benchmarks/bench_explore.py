@@ -2,9 +2,10 @@
 
 The program has three uploads, twenty host lines and buffers of 512 bytes. "Plain" runs it as often
 in lazy mode, with the same reset of the device before each run. Both are timed in turn, in CPU
-time of this process, and the ratio is that of the medians.
+time of this process, and the ratio is that of the medians. Then exact counts: how many schedules
+the search runs, of how many, for how many outcomes.
 
-    python benchmarks/bench_explore.py
+    python -m benchmarks.bench_explore
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,15 +23,17 @@ os.environ["PINLAB_PROGRESS"] = "0"
 
 import torch
 
+from benchmarks.row import Row, report
 from pinlab import sim
-from pinlab.schedules import Report, explore
+from pinlab.schedules import explore
 
-LIMIT = 2.5  # times the cost of not exploring
+LIMIT = 2.0  # times the cost of not exploring
 ROUNDS = 15
 ITEMS = 64  # int64, 512 bytes
+RINGS = ((8, 1, 1), (9, 2, 1), (9, 3, 1), (4, 1, 2))  # batches, buffers, pieces of a copy
 
 
-def program() -> Any:
+def uploads() -> Any:
     """Three uploads, each rewritten afterwards; twenty host lines."""
     a = torch.zeros(ITEMS, dtype=torch.int64, pin_memory=True)
     b = torch.zeros(ITEMS, dtype=torch.int64, pin_memory=True)
@@ -53,12 +57,22 @@ def program() -> Any:
     return there.tolist()
 
 
+def ring(batches: int, buffers: int, pieces: int) -> Any:
+    """Pinned buffers used in turn, and no event: the next batch may overtake the copy."""
+    rows = [torch.zeros(pieces, dtype=torch.int64, pin_memory=True) for _ in range(buffers)]
+    arrived = torch.zeros(batches, pieces, dtype=torch.int64, device="sim")
+    for n in range(batches):
+        rows[n % buffers].fill_(n + 1)
+        arrived[n].copy_(rows[n % buffers], non_blocking=True)
+    return arrived.tolist()
+
+
 def plain(runs: int) -> None:
     """Run the program so often without exploring."""
     with sim.mode("lazy"):
         for _ in range(runs):
             sim.reset()
-            program()
+            uploads()
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -68,25 +82,42 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def main() -> int:
-    """Print the table; 1 if the limit is exceeded."""
-    sim.install()
-    torch.set_num_threads(1)
-    report: Report = explore(program)
-    runs = report.explored + 3  # two rehearsals and the reference
+def times() -> Iterator[Row]:
+    """Exploring against not exploring."""
+    runs = explore(uploads).explored + 3  # two rehearsals and the reference
     plain(runs)
     explored, without = [], []
     for _ in range(ROUNDS):
-        explored.append(seconds(lambda: explore(program)) / runs)
+        explored.append(seconds(lambda: explore(uploads)) / runs)
         without.append(seconds(lambda: plain(runs)) / runs)
-    ratio = statistics.median(explored) / statistics.median(without)
-    print(f"schedules        {report.explored:,} run of {report.total:,}")
-    print(f"outcomes         {len(report.outcomes)}")
-    print(f"exploring        {1 / statistics.median(explored):,.0f} executions per CPU second")
-    print(f"not exploring    {1 / statistics.median(without):,.0f} executions per CPU second")
-    print(f"ratio            {ratio:.2f} (limit {LIMIT})")
-    return int(ratio > LIMIT)
+    with_it, without_it = statistics.median(explored), statistics.median(without)
+    yield Row("exploring, 3 uploads", with_it / without_it, "times plain runs", at_most=LIMIT)
+    yield Row("exploring, 3 uploads", 1 / with_it, "executions per CPU second", "reading")
+    yield Row("not exploring, 3 uploads", 1 / without_it, "runs per CPU second", "reading")
+
+
+def counts(name: str, program: Callable[[], Any], pieces: int = 1) -> Iterator[Row]:
+    """Executions against the full space, and against the outcomes."""
+    found = explore(program, pieces=pieces)
+    assert found.complete
+    assert found.total is not None
+    note = f"of {found.total:,} schedules"
+    yield Row(f"search, {name}", found.explored, "executions", "exact", note=note)
+    each = found.explored / len(found.outcomes)
+    yield Row(f"search, {name}", each, "executions an outcome", "exact", at_most=1)
+
+
+def rows() -> Iterator[Row]:
+    """All measurements."""
+    sim.install()
+    torch.set_num_threads(1)
+    yield from times()
+    yield from counts("3 uploads", uploads)
+    for batches, buffers, pieces in RINGS:
+        torn = f", copies in {pieces}" if pieces > 1 else ""
+        name = f"ring of {buffers}, {batches} batches{torn}"
+        yield from counts(name, partial(ring, batches, buffers, pieces), pieces)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(report(rows()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from pinlab.schedules import explore
 
 from .brute_force import count
+from .sent_programs import ring as ring_of
 
 
 def ring(batches: int, event: bool) -> Callable[[], list[int]]:
@@ -50,6 +52,37 @@ def test_without_an_event_each_execution_is_an_outcome_of_its_own(
     assert report.complete
     assert (report.explored, len(report.outcomes)) == (executions, executions)
     assert report.correct == (batches < 3)
+
+
+# One buffer: Catalan numbers. Two: Motzkin numbers. One, torn in two: binomial(3n, n) / (2n + 1).
+@pytest.mark.parametrize(
+    ("size", "batches", "pieces", "executions"),
+    [
+        *((1, n, 1, catalan) for n, catalan in enumerate((2, 5, 14, 42, 132), 2)),
+        *((2, n, 1, motzkin) for n, motzkin in enumerate((1, 2, 4, 9, 21, 51), 2)),
+        *((3, n, 1, some) for n, some in enumerate((1, 1, 2, 4, 8, 17, 37), 2)),
+        *((4, n, 1, some) for n, some in enumerate((2, 4, 8, 16, 33), 5)),
+        *((1, n, 2, some) for n, some in enumerate((3, 12, 55), 2)),
+        *((2, n, 2, some) for n, some in enumerate((1, 3, 9, 30), 2)),
+        *((3, n, 2, some) for n, some in enumerate((1, 1, 3, 9, 27), 2)),
+    ],
+)
+def test_rings_of_any_size_take_one_execution_an_outcome(
+    size: int, batches: int, pieces: int, executions: int
+) -> None:
+    report = explore(partial(ring_of, batches, size, pieces), pieces=pieces)
+    assert report.complete
+    assert (report.explored, len(report.outcomes)) == (executions, executions)
+
+
+@pytest.mark.parametrize(("size", "batches", "pieces"), [(1, 3, 1), (1, 2, 2)])
+def test_the_full_search_of_a_ring_has_no_further_outcome(
+    size: int, batches: int, pieces: int
+) -> None:
+    program = partial(ring_of, batches, size, pieces)
+    full = explore(program, full=True, pieces=pieces)
+    assert full.complete
+    assert len(full.outcomes) == explore(program, pieces=pieces).explored
 
 
 @pytest.mark.parametrize("batches", [2, 4, 8, 16])

@@ -15,12 +15,18 @@ from pinlab.schedules.program import check_program
 from pinlab.schedules.schedule import Position, Schedule
 from pinlab.schedules.tracer import Scope, Tracer
 from pinlab.schedules.values import Blocked, Outcome, Raised, detached, device_bytes, host_bytes
-from pinlab.sim import SimTensor
+from pinlab.sim import SimTensor, factories, memory
 from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
 GRANULARITIES = ("line", "opcode")
 GARBAGE = 20_000  # objects; collected between two runs, never within one
+# Where a traced line enters the device's own code, which holds no line that counts.
+DEVICE_CODE: tuple[tuple[Any, str], ...] = (
+    (SimTensor, "handler"),
+    (memory, "empty_tensor"),
+    (factories, "pin"),
+)
 OnPosition = Callable[[Execution, FrameType | None], None]
 
 
@@ -76,15 +82,18 @@ class Runner:
             raise sim.SimError("explore and replay cannot be used inside an explored program")
         device.wait(device.everything())  # what was queued before, and what went wrong with it
         self.outer = device.mode
-        self.handler = SimTensor.handler
+        self.traced = [(owner, name, vars(owner)[name]) for owner, name in DEVICE_CODE]
         self.checkpoint = Checkpoint()  # memory to put back before each run
         self.collects = gc.isenabled()
         gc.disable()  # it would free blocks at moments of its own choice
-        SimTensor.handler = staticmethod(untraced(self.handler))
+        for owner, name, code in self.traced:
+            off = untraced(getattr(owner, name))
+            setattr(owner, name, staticmethod(off) if isinstance(code, staticmethod) else off)
         return self
 
     def __exit__(self, *_: object) -> None:
-        SimTensor.handler = staticmethod(self.handler)
+        for owner, name, code in self.traced:
+            setattr(owner, name, code)
         if self.collects:
             gc.enable()
         self._fresh()

@@ -135,7 +135,8 @@ class Tracer:
             sys.settrace(outer)
 
     def _call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if not self.scope.counts(frame):
+        known = self.scope.codes.get(id(frame.f_code))  # as in counts(): this is a hot path
+        if not (known[1] if known is not None else self.scope.counts(frame)):
             return None
         if self.event == "opcode":
             frame.f_trace_opcodes = True
