@@ -6,7 +6,7 @@ can come out, and on OpenCL, as PoCL runs it on this processor, where we only lo
 ``program``, ``on_sim``, ``on_opencl`` (with ``opencl``, which finds the library), ``gated`` (the
 schedule is chosen), ``free`` (it is left to chance), ``measurement`` (numbers that are committed).
 
-Not here: a GPU, pinned memory (OpenCL makes no such difference), more than one queue. The OpenCL
+Not here: a GPU, pinned memory (OpenCL's rule does not ask for it), more than one queue. The OpenCL
 half needs the extra ``opencl`` (`python -m pip install -e ".[opencl]"`); see docs/witness.md.
 
 >>> listed("wait").correct
