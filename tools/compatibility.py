@@ -95,7 +95,7 @@ class Trial:
         text, more = pinned(project.read_text(encoding="utf-8"), asked)
         project.write_text(text, encoding="utf-8")
         subprocess.run([python, "-m", "venv", self.folder / "venv"], check=True)
-        install = [self.python, "-m", "pip", "install", "--quiet", "-e", ".[test]", *more]
+        install = [self.python, "-m", "pip", "install", "-qq", "-e", ".[test]", *more]
         subprocess.run(install, cwd=self.tree, check=True)
 
     def versions(self) -> dict[str, str]:

@@ -23,6 +23,8 @@ _WITH_GENERATOR = {
     "aten::randint_like.low_dtype": "low_generator_dtype",
     "aten::randint_like.Tensor": "Tensor_generator",
 }
+# Tagged as random from torch 2.14 on; the CPU's form refuses any dropout, so nothing is drawn.
+_DRAWS_NOTHING = {"aten::_scaled_dot_product_flash_attention_for_cpu"}
 
 
 def seeded() -> torch.Generator:
@@ -44,6 +46,8 @@ def drawing(plan: Plan) -> Plan:
     if plan.takes_generator or plan.func.name() in STAND_INS:
         return plan
     name = plan.func.name()
+    if name in _DRAWS_NOTHING:
+        return replace(plan, random=False)
     overload = _WITH_GENERATOR.get(name)
     packet = getattr(torch.ops.aten, name.removeprefix("aten::").partition(".")[0])
     if overload is None or not hasattr(packet, overload):
