@@ -123,6 +123,11 @@ class LessonKernel:
             self._client.start_new_kernel(cwd=str(self.folder), env=self._environment(), stderr=log)
         self._client.start_new_kernel_client()
 
+    @property
+    def pid(self) -> int:
+        """The kernel's process."""
+        return int(self._client.km.provisioner.pid)
+
     def run(self, position: int) -> NotebookNode:
         """Run the cell at ``position`` of the notebook in place and return it.
 
