@@ -39,7 +39,7 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
     """
     new = _mode_named(name, options)
     device = accelerator()
-    outer = _switch(device, new)
+    block = _enter(device, new)
     try:
         yield new
     finally:
@@ -47,7 +47,7 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
             device.quiesce()
         finally:  # Ctrl-C while it runs
             with device.lock:
-                _set_mode(device, outer)
+                _leave(device, block)
 
 
 def _mode_named(name: str | Mode, options: dict[str, Any]) -> Mode:
@@ -65,15 +65,35 @@ def _mode_named(name: str | Mode, options: dict[str, Any]) -> Mode:
     return MODES[name](**options)
 
 
-def _switch(device: Accelerator, new: Mode) -> Mode:
+class _Block:
+    """A ``with sim.mode(…)`` that was entered, and the mode that its end brings back."""
+
+    def __init__(self, outer: Mode) -> None:
+        self.outer = outer
+
+
+_blocks: list[_Block] = []  # entered and not yet left, in order
+
+
+def _enter(device: Accelerator, new: Mode) -> _Block:
     device.check_process()
     with device.lock:
         if device.mode.exclusive:
             raise RuntimeError(f"{device.mode} mode decides itself what runs when; it stays on")
         device.quiesce()
-        outer = device.mode
+        _blocks.append(_Block(device.mode))
         _set_mode(device, new)
-        return outer
+        return _blocks[-1]
+
+
+def _leave(device: Accelerator, block: _Block) -> None:
+    """Blocks of two generators or threads may be left in another order than they were entered."""
+    at = _blocks.index(block)
+    del _blocks[at]
+    if at == len(_blocks):
+        _set_mode(device, block.outer)
+    else:
+        _blocks[at].outer = block.outer
 
 
 def _set_mode(device: Accelerator, mode: Mode) -> None:

@@ -65,4 +65,5 @@ def platform(rules: Platform) -> Iterator[Platform]:
     try:
         yield rules
     finally:
-        _current.remove(rules)
+        # By identity: the rules below may be equal ones.
+        del _current[max(at for at, one in enumerate(_current) if one is rules)]
