@@ -10,21 +10,19 @@ row is a kernel that does nothing but ``import torch``; the rest of each number 
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
+from benchmarks.memory import peak_megabytes
 from benchmarks.row import Row, report
 from tools.execute import LessonKernel
 from tools.lesson_files import NOTEBOOKS, read
 
 MEGABYTES = 450  # a lesson's kernel
-STATUS = "/proc/{}/status"
 
 
 def rows() -> Iterator[Row]:
@@ -49,16 +47,6 @@ def _measured(name: str, nb: NotebookNode, limit: float | None) -> Iterator[Row]
     if peak is not None:
         yield Row(f"{name}: peak memory", peak, "MB", kind="reading", at_most=limit, note="VmHWM")
     yield Row(f"{name}: Run All", seconds, "s", kind="reading", note="its start not counted")
-
-
-def peak_megabytes(pid: int) -> float | None:
-    """The peak of a process's resident set in 10^6 bytes; None where the system does not tell."""
-    try:
-        status = Path(STATUS.format(pid)).read_text()
-    except OSError:
-        return None
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
-    return int(found[1]) * 1024 / 1e6 if found else None
 
 
 if __name__ == "__main__":
