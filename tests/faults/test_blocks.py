@@ -31,6 +31,16 @@ def test_modes_left_in_another_order_leave_the_one_from_before() -> None:
     assert accelerator().mode is before
 
 
+def test_links_left_in_another_order_leave_the_one_from_before() -> None:
+    before = accelerator().link
+    first, second = sim.link(latency=0.1), sim.link(latency=0.2)
+    first.__enter__(), second.__enter__()
+    first.__exit__()
+    assert accelerator().link.latency == 0.2
+    second.__exit__()
+    assert accelerator().link == before
+
+
 def test_generators_that_hold_a_mode_may_end_in_any_order() -> None:
     def steps(mode: str) -> Iterator[str]:
         with sim.mode(mode):

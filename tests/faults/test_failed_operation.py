@@ -145,6 +145,27 @@ def test_a_replay_fails_each_time_and_later_replays_run() -> None:
     assert found.tolist() == [[0, 0]]
 
 
+def test_a_function_that_asks_to_exit_on_the_devices_thread_is_a_failure_and_no_hang() -> None:
+    """Only `Exception` would leave the stream running for ever, and its thread dead."""
+    there = torch.zeros(1, device="sim")
+
+    def leave(_: torch.Tensor) -> torch.Tensor:
+        raise SystemExit(3)
+
+    with sim.mode("threaded"):
+        sim.kernel(leave, there, there)
+        after = there + 1
+        with pytest.raises(sim.QueuedOperationError, match="failed on the device"):
+            gpu.synchronize()
+        assert after.tolist() == [1]
+
+
+def test_a_link_that_would_never_deliver_is_refused() -> None:
+    for latency in (float("inf"), float("nan"), -1.0):
+        with pytest.raises(ValueError, match="must be 0 or more, and finite"):
+            sim.link(latency=latency)
+
+
 # -- under explore ---------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from pinlab.sim.accelerator import Accelerator
 from pinlab.sim.link import Link
@@ -142,16 +142,24 @@ class link:
     0.002
     """
 
+    entered: ClassVar[list[link]] = []  # and not yet left, in order
+
     def __init__(self, latency: float = Link.latency, bandwidth: float = Link.bandwidth) -> None:
         device = accelerator()
         self.outer = device.link
         device.link = self.model = Link(latency, bandwidth)
 
     def __enter__(self) -> Link:
+        self.entered.append(self)
         return self.model
 
     def __exit__(self, *_: object) -> None:
-        accelerator().link = self.outer
+        at = self.entered.index(self)
+        del self.entered[at]
+        if at == len(self.entered):
+            accelerator().link = self.outer
+        else:
+            self.entered[at].outer = self.outer
 
 
 def fill(byte: int | None = 0xCD) -> None:

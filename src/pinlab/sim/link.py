@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -26,8 +27,8 @@ class Link:
         for name, value in (("latency", self.latency), ("bandwidth", self.bandwidth)):
             if not isinstance(value, int | float):
                 raise TypeError(f"{name} is {value!r}; it must be a number")
-        if not self.latency >= 0:
-            raise ValueError(f"latency is {self.latency} s; it must be 0 or more")
+        if not 0 <= self.latency < math.inf:
+            raise ValueError(f"latency is {self.latency} s; it must be 0 or more, and finite")
         if not self.bandwidth > 0:
             raise ValueError(f"bandwidth is {self.bandwidth} bytes/s; it must be above 0")
 

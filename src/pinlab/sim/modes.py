@@ -226,9 +226,13 @@ def _serve_one(device: Accelerator, stream: StreamQueue) -> bool:
         else:
             return False
         operation = stream.start()
-    if operation.nbytes:
-        device.stopping.wait(device.link.seconds(operation.nbytes))
-    device.execute(operation)
+    try:
+        if operation.nbytes:
+            seconds = device.link.seconds(operation.nbytes)
+            device.stopping.wait(min(seconds, threading.TIMEOUT_MAX))
+        device.execute(operation)
+    except BaseException as error:  # a SystemExit, say; the host must not wait for ever
+        operation.error = error
     with device.lock:
         device.complete(operation)
         device.mode.released(device)
