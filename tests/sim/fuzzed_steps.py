@@ -178,7 +178,7 @@ REDUCTIONS = (
     "torch.outer({x}.flatten(), {y}.flatten())",
     "torch.nn.functional.linear({x}, {y})",
     "torch.nn.functional.layer_norm({x}, {x}.shape[-1:])",
-    "torch.nn.functional.one_hot({x}.long().clamp(0, 3), 4)",
+    "torch.nn.functional.one_hot({x}.long().clamp(0, 3), 4).contiguous()",
     "torch.linalg.inv({x} @ {x}.mT + torch.eye({x}.shape[-2], device=device))",
 )
 INDEXED = (
@@ -204,7 +204,7 @@ INDEXED = (
     "{x}.index_fill({d}, {i}, {n})",
     "{x}.scatter({d}, {x}.long() * 0, {n})",
     "{x}.index_put(({i},), {x}[0])",
-    "torch.autograd.grad((v := {x}.float().requires_grad_()).mul(v).cumsum({d}).sum(), v)[0]",
+    "torch.func.grad(lambda v: v.mul(v).cumsum({d}).sum())({x}.float())",
 )
 WRITES = (
     "{x}.zero_()",

@@ -134,7 +134,8 @@ class Writer:
         if error is not None:
             pairs = list(zip(stored, before, strict=False))
             changed = [room.copy_(saved) for room, saved in pairs if not torch.equal(room, saved)]
-            if changed or gene[7] % 3:
+            # "x[i] += n" reads, then writes: on the device it would write although the read failed.
+            if changed or gene[7] % 3 or "] += " in line or "] *= " in line:
                 return
         elif makes and not self._is_handy(name):
             return

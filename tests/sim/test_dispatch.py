@@ -241,6 +241,29 @@ def test_kron_writes_its_output() -> None:  # torch multiplies into an unsafe vi
     assert torch.equal(output.cpu(), torch.kron(left, left))
 
 
+def test_matmul_into_an_output_that_it_folds() -> None:  # torch asks whether two tensors share
+    rows, columns = torch.arange(12.0).reshape(2, 2, 3), torch.arange(6.0).reshape(3, 2)
+    expected = rows @ columns
+    out = torch.empty(0, device="sim")
+    with sim.mode("lazy"):
+        torch.matmul(rows.to("sim"), columns.to("sim"), out=out)
+        assert torch.equal(out.cpu(), expected)
+    part = out[0]
+    assert part.untyped_storage()._cdata == out.untyped_storage()._cdata
+    assert part.clone().untyped_storage()._cdata != out.untyped_storage()._cdata
+
+
+def test_indices_of_a_triangle_are_made_on_the_queue() -> None:
+    with sim.mode("lazy"):
+        lower = torch.tril_indices(3, 4, 1, device="sim")
+        upper = torch.triu_indices(4, 3, dtype=torch.int32, device="sim")
+        assert queued() == ["aten.tril_indices.default", "aten.triu_indices.default"]
+        assert torch.equal(lower.cpu(), torch.tril_indices(3, 4, 1))
+        assert torch.equal(upper.cpu(), torch.triu_indices(4, 3, dtype=torch.int32))
+    with pytest.raises(RuntimeError, match="pinned"):
+        torch.tril_indices(2, 2, device="sim", pin_memory=True)
+
+
 def test_matrix_rank_writes_its_output() -> None:  # torch forgets to, for tensor subclasses
     output = torch.zeros((), dtype=torch.int64, device="sim")
     assert torch.linalg.matrix_rank(torch.eye(3, device="sim"), out=output) is output

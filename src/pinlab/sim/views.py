@@ -32,8 +32,8 @@ def view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         layout, moved = known
         there = inner.as_strided(layout.shape, layout.stride, offset + moved)
         if there.is_conj() or there.is_neg():
-            return wrap(there, layout, source._memory)
-        return whole(there, layout, source._memory, offset + moved)
+            return _beside(source, wrap(there, layout, source._memory))
+        return _beside(source, whole(there, layout, source._memory, offset + moved))
     result = _new_view(plan, args, kwargs)
     if isinstance(result, SimTensor) and _only_moves(inner, result._inner):
         if len(_places) > MAX_CACHED:
@@ -50,11 +50,18 @@ def _only_moves(inner: torch.Tensor, result: torch.Tensor) -> bool:
 
 def _new_view(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     call = Arguments(plan, args, kwargs)
-    memory = call.tensors[0]._memory
+    source = call.tensors[0]
+    memory = source._memory
     result = plan.run(*call.args, **call.kwargs)
     if isinstance(result, torch.Tensor):
-        return wrap(result, Layout.of(result), memory)
-    return [wrap(part, Layout.of(part), memory) for part in result]
+        return _beside(source, wrap(result, Layout.of(result), memory))
+    return [_beside(source, wrap(part, Layout.of(part), memory)) for part in result]
+
+
+def _beside(source: SimTensor, result: SimTensor) -> SimTensor:
+    """Let torch's own code see that both share memory: `matmul` with ``out=`` asks."""
+    torch._functionalize_unsafe_set(result, source)
+    return result
 
 
 def as_strided(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
