@@ -6,6 +6,7 @@ LAB_ARGS ?=
 TESTS    ?=
 NOTEBOOKS_ARGS ?=
 HUB_ARGS ?=
+BENCH_ARGS ?=
 WORKERS  ?= 2
 
 # torch numbers depend on the thread count, and two workers share the cores.
@@ -67,9 +68,8 @@ browser: $(TSTAMP)  ## the game and every lesson in a real JupyterLab; needs Chr
 	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[browser]'
 	$(PY) -m pytest -m browser --timeout 300 $(TESTS)
 
-bench: $(TSTAMP)  ## the measurements in benchmarks/
-	@for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do \
-	  echo "== $$script"; $(PY) $$script || exit 1; done
+bench: $(TSTAMP)  ## every measurement in one table, against the committed (BENCH_ARGS="--only launch")
+	$(PY) -m benchmarks $(BENCH_ARGS)
 
 site: $(TSTAMP)  ## the static site, under build/site
 	$(PY) -m pip install --quiet $(PIP_ARGS) -e '.[site]'

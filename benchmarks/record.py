@@ -41,10 +41,10 @@ class Record:
     versions: dict[str, str]
     scripts: dict[str, Script] = field(default_factory=dict)
 
-    def row(self, script: str, name: str) -> Row | None:
-        """One row; None if it is not there."""
+    def like(self, script: str, row: Row) -> Row | None:
+        """The row of that name and unit; None if it is not there."""
         there = self.scripts[script].rows if script in self.scripts else []
-        return next((row for row in there if row.name == name), None)
+        return next((one for one in there if (one.name, one.unit) == (row.name, row.unit)), None)
 
     def save(self, path: Path) -> None:
         """Write the file, its folder too."""

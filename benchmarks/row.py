@@ -50,9 +50,9 @@ class Row:
 
     @property
     def shown(self) -> str:
-        """The value and its unit; counts in full, anything else to three figures."""
+        """The value and its unit; counts and thousands in full, anything else to three figures."""
         whole = self.kind == "exact" and self.value == int(self.value)
-        number = f"{int(self.value):,}" if whole else f"{self.value:,.3g}"
+        number = f"{self.value:,.0f}" if whole or abs(self.value) >= 1000 else f"{self.value:.3g}"
         return f"{number} {self.unit}"
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ def compared(found: Sequence[Measured], committed: Record | None) -> dict[str, l
     """Each script's rows beside the committed ones."""
     return {
         each.script: [
-            Compared(row, committed.row(each.script, row.name) if committed else None)
+            Compared(row, committed.like(each.script, row) if committed else None)
             for row in each.rows
         ]
         for each in found
@@ -41,8 +41,9 @@ def lost(each: Measured, committed: Record | None) -> list[str]:
     """Committed rows of a script that it did not give this time."""
     if committed is None or each.script not in committed.scripts or not each.rows:
         return []
-    here = {row.name for row in each.rows}
-    return [row.name for row in committed.scripts[each.script].rows if row.name not in here]
+    here = {(row.name, row.unit) for row in each.rows}
+    rows = committed.scripts[each.script].rows
+    return [f"{row.name}, {row.unit}" for row in rows if (row.name, row.unit) not in here]
 
 
 def _cells(each: Compared) -> tuple[str, ...]:
