@@ -35,6 +35,7 @@ UNITS = ("tests/sim", "tests/schedules", "tests/serving", "tests/detect", "tests
 LESSONS = ("notebooks/01_views.ipynb", "notebooks/02_pinned_memory.ipynb")
 LESSONS += ("notebooks/03_non_blocking.ipynb",)
 SECONDS = 300  # for the unit tests; what ran until then counts
+STOPPED = re.compile(r"session-timeout: (\d+)[.\d]* sec exceeded")
 CLOSING = re.compile(r"=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s")
 
 
@@ -129,11 +130,15 @@ def closing(said: str) -> str:
 
     >>> closing("...\\n=== 1 failed, 20 passed, 1 skipped in 3.20s ===")
     '1 failed, 20 passed, 1 skipped'
+    >>> closing("!!! session-timeout: 200.0 sec exceeded !!!\\n20 passed in 200.65s (0:03:20)")
+    '20 passed; stopped after 200 s'
     >>> closing("Traceback: …")
     'did not run'
     """
     found = CLOSING.findall(said)
-    return found[-1] if found else "did not run"
+    stopped = STOPPED.search(said)
+    words = found[-1] if found else "did not run"
+    return f"{words}; stopped after {stopped[1]} s" if stopped else words
 
 
 def row(cells: Sequence[str]) -> str:
