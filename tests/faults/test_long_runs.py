@@ -70,9 +70,9 @@ def check_account() -> None:
 
 
 @pytest.mark.parametrize("mode", ["threaded", "lazy"])
-def test_ten_thousand_entries_leave_the_process_as_it_was(mode: str) -> None:
+def test_five_thousand_entries_leave_the_process_as_it_was(mode: str) -> None:
     with sim.mode(mode):
-        assert growth(everything, 300, 700) < 8 * MiB
+        assert growth(everything, 200, 300) < 8 * MiB
     check_account()
 
 
@@ -96,7 +96,7 @@ def streams(rounds: int) -> None:
             gpu.default_stream().wait_stream(stream)
 
 
-@pytest.mark.parametrize("rounds", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("rounds", [300, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_streams_made_and_dropped_share_the_threads_of_their_pools(rounds: int) -> None:
     threads = threading.active_count()
     assert growth(streams, rounds // 10, rounds) < 4 * MiB
@@ -112,7 +112,7 @@ def test_ten_thousand_streams_that_nobody_uses_start_no_thread() -> None:
     assert threading.active_count() == threads
 
 
-def test_holds_modes_and_links_entered_a_thousand_times_leave_nothing_behind() -> None:
+def test_holds_modes_and_links_entered_many_times_leave_nothing_behind() -> None:
     there = torch.zeros(1, device="sim")
 
     def blocks(rounds: int) -> None:
@@ -120,7 +120,7 @@ def test_holds_modes_and_links_entered_a_thousand_times_leave_nothing_behind() -
             with sim.link(latency=0.0), sim.mode("lazy"), sim.hold(), sim.record():
                 there.add_(1)
 
-    assert growth(blocks, 100, 400) < 4 * MiB
-    assert there.item() == 500
+    assert growth(blocks, 50, 150) < 4 * MiB
+    assert there.item() == 200
     assert accelerator().holds == []
     assert accelerator().observers == []

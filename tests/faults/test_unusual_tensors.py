@@ -133,6 +133,7 @@ IN_PLACE: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Use of masked_fill_ on expanded")
 @pytest.mark.parametrize("name", SHAPES)
 def test_in_place_operators_do_what_the_cpu_does_or_refuse_what_it_refuses(name: str) -> None:
     make, view = SHAPES[name]
