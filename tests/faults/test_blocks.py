@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,6 +114,32 @@ def test_a_reset_inside_blocks_ends_the_hold_and_keeps_the_mode(mode: str) -> No
             assert (torch.ones(2, device="sim") + 1).tolist() == [2, 2]
         assert accelerator().mode is now
     assert (torch.ones(2, device="sim") + 1).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_wait_whose_work_another_thread_drops_by_a_reset_is_an_error_and_no_result(
+    mode: str,
+) -> None:
+    heard: list[str] = []
+
+    def ask() -> None:
+        try:
+            heard.append(str(there.tolist()))
+        except sim.SimError as error:
+            heard.append(str(error))
+
+    with sim.mode(mode):
+        there = torch.ones(2, device="sim")
+        with sim.hold(timeout=60):
+            there.add_(1)
+            thread = threading.Thread(target=ask)
+            thread.start()
+            while thread not in accelerator().waiting:
+                time.sleep(0.001)
+            sim.reset()
+            thread.join(20)
+        assert heard == ["reset() on another thread dropped the work that this wait was for"]
+        assert (torch.ones(2, device="sim") + 1).tolist() == [2, 2]
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -58,6 +58,7 @@ class Accelerator:
         self.errors: list[Operation] = []
         self.wait_began = float("nan")  # for observers: of the wait they hear of; nan for a query
         self.waiting: set[threading.Thread] = set()  # host threads in a wait
+        self.resets = 0  # how often queued work was forgotten
         self.stopping = threading.Event()  # the interpreter goes down
         self.forked = False  # this is a child process; the device is the parent's
         self.captures: list[Capture] = []  # going on
@@ -215,9 +216,12 @@ class Accelerator:
                 stream.capture.fail("a stream that is being captured cannot be waited for")
         began = time.perf_counter()
         with self.lock:
+            resets = self.resets
             self.mode.wait(self, targets)
             while any(stream.completed < seq for stream, seq in targets):  # the mode has changed
                 self.mode.wait(self, targets)
+            if self.resets != resets:  # its result would be whatever stands there
+                raise SimError("reset() on another thread dropped the work that this wait was for")
             self.wait_began = began
             for observer in tuple(self.observers):
                 observer.waited(targets)

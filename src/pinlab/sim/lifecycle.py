@@ -19,12 +19,14 @@ def reset() -> None:
 
     For tests and for the explorer. Tensors that are alive stay usable, streams and events too: a
     stream is numbered anew when it is used again, and what an event recorded counts as reached.
+    A thread that waits meanwhile gets a `SimError`: what it waits for will not come.
     """
     device = accelerator()
     device.check_process()
     if device.mode.exclusive:
         raise SimError(f"reset() would spoil the {device.mode} run that is going on")
     with device.lock:
+        device.resets += 1
         _drop_work(device)
         for stream in device.streams[1:]:
             stream.listed = False
