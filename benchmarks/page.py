@@ -48,7 +48,12 @@ class Bars:
 
 BARS = (
     Bars("bench_launch", "times plain", "launch on the device against the CPU", "bench_launch"),
-    Bars("bench_serving", "times the aliasing step", "a step of the engine", "bench_repairs"),
+    Bars(
+        "bench_serving",
+        "times the aliasing step",
+        "a step of the engine, processor time",
+        "bench_repairs",
+    ),
     Bars("bench_serving", "ns a step", "the shipped fixes and a numpy step", "bench_fixes"),
     Bars("bench_scaling", "executions a second", "one search, shared", "bench_workers"),
     Bars("bench_lessons", "s", "Run All of a lesson", "bench_lesson_times"),
