@@ -93,12 +93,13 @@ class Crew:
         hands = 2 * len(self.arrivals.workers) + 2
         while len(self.out) < hands:
             left = max(self.limit - self.arrivals.made - len(self.given), 0)
-            share = -(-len(self.ahead) // (hands - len(self.out)))
+            width = len(self.ahead) + len(self.given)
+            share = -(-width // hands)
             size = min(share, left, LARGEST, max(1, int(SECONDS / self.seconds_each)))
             batch = list(self._next(needed, size))
             if not batch:
                 return
-            narrow = len(self.ahead) < 4 * hands  # others may soon need what this one finds
+            narrow = width < 4 * hands  # others may soon need what this one finds
             plans = tuple(schedule.plan for schedule in batch)
             seconds = SECONDS / 8 if narrow else SECONDS
             self._submit(Portion(0, plans, seconds, max(left, 1)), 0)
