@@ -189,7 +189,7 @@ class Writer:
             line = textwrap.indent(f"{line}\ngpu.synchronize()", "    ")
             caught = "except Exception as error:\n    seen.append(kind(error))\n    settle()"
             line = f"try:\n{line}\n{caught}"
-            self.names["seen"].append(type(error).__name__)
+            self.names["seen"].append(self.names["kind"](error))
         self.lines += line.split("\n")
 
     def _order(self, kind: str, used: list[str], gene: bytes, stream: str) -> list[str]:
