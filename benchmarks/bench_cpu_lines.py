@@ -4,35 +4,40 @@ Processes of both kinds take turns; a line's cost is the smallest repeat of all 
 must stay within 5 %. Factory functions are wrapped, so that they understand ``pin_memory=True``
 (`pinlab.sim.factories`); what the wrapper costs is a constant, shown in nanoseconds.
 
-    python benchmarks/bench_cpu_lines.py [--rounds 6]
+    python -m benchmarks.bench_cpu_lines
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+from benchmarks.row import Row, report
+
+ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 1.05
-CALLS = 300  # in one repeat
+ROUNDS = 4
+CALLS = 200  # in one repeat
 REPEATS = 60
 FINE = time.get_clock_info("thread_time").resolution <= 1e-6
 CLOCK = time.thread_time if FINE else time.perf_counter  # other programs do not count
 
+Lines = dict[str, Callable[[], object]]
 
-def lines() -> dict[str, dict[str, Callable[[], object]]]:
-    """The lines, by kind."""
+
+def lines() -> tuple[Lines, Lines]:
+    """The operators, and the factory functions."""
     import numpy as np
     import torch
 
     torch.set_num_threads(1)
     a, b, m = torch.ones(8), torch.ones(8), torch.ones(16, 16)
     big, array = torch.ones(4096), np.ones(8, dtype=np.float32)
-    operators: dict[str, Callable[[], object]] = {
+    operators: Lines = {
         "a + 1": lambda: a + 1,
         "a.sum()": a.sum,
         "m @ m": lambda: m @ m,
@@ -45,71 +50,70 @@ def lines() -> dict[str, dict[str, Callable[[], object]]]:
         "big.exp()": big.exp,
         "a.to(torch.float64)": lambda: a.to(torch.float64),
     }
-    factories: dict[str, Callable[[], object]] = {
+    factories: Lines = {
         "torch.zeros(8)": lambda: torch.zeros(8),
         "torch.empty(8)": lambda: torch.empty(8),
         "torch.tensor([1, 2])": lambda: torch.tensor([1, 2]),
         "torch.zeros_like(a)": lambda: torch.zeros_like(a),
         "torch.zeros(4096)": lambda: torch.zeros(4096),
     }
-    return {"operator": operators, "factory": factories}
+    return operators, factories
 
 
-def costs() -> dict[str, list[float]]:
-    """Seconds a call of every line, in this process: the smallest of the repeats."""
-    found: dict[str, list[float]] = {}
-    for _ in range(REPEATS):
-        for group in lines_here.values():
-            for name, line in group.items():
-                began = CLOCK()
-                for _ in range(CALLS):
-                    line()
-                found.setdefault(name, []).append((CLOCK() - began) / CALLS)
+def costs() -> dict[str, float]:
+    """Seconds a call of every line, in this process: the smallest of the repeats.
+
+    Each repeat has tensors of its own: where they lie in memory can make a tenth of difference.
+    """
+    found: dict[str, float] = {}
+    groups = [lines() for _ in range(REPEATS)]
+    for operators, factories in groups:
+        for name, line in (operators | factories).items():
+            began = CLOCK()
+            for _ in range(CALLS):
+                line()
+            took = (CLOCK() - began) / CALLS
+            found[name] = min(took, found.get(name, took))
     return found
 
 
-lines_here: dict[str, dict[str, Callable[[], object]]] = {}
-
-
-def measure(installed: bool) -> dict[str, float]:
-    """The same in a fresh process."""
-    command = [sys.executable, __file__, "--child", "after" if installed else "before"]
-    answer: dict[str, Any] = json.loads(subprocess.check_output(command, text=True))
+def measure(when: str) -> dict[str, float]:
+    """The same in a fresh process, ``"before"`` or ``"after"`` `install()`."""
+    command = [sys.executable, "-m", "benchmarks.bench_cpu_lines", "--child", when]
+    answer: dict[str, float] = json.loads(subprocess.check_output(command, text=True, cwd=ROOT))
     return answer
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--child", choices=("before", "after"), help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.child == "after":
+def rows() -> Iterator[Row]:
+    """A ratio for every operator; for every factory function what its wrapper adds."""
+    best: dict[str, dict[str, float]] = {"before": {}, "after": {}}
+    for _ in range(ROUNDS):
+        for when, quickest in best.items():
+            for name, cost in measure(when).items():
+                quickest[name] = min(cost, quickest.get(name, cost))
+    before, after = best["before"], best["after"]
+    operators, factories = lines()
+    for name in operators:
+        note = f"{before[name] * 1e6:.2f} µs before"
+        ratio = after[name] / before[name]
+        yield Row(f"{name} after install()", ratio, "times before", at_most=LIMIT, note=note)
+    for name in factories:
+        more = (after[name] - before[name]) * 1e9
+        note = f"on {before[name] * 1e6:.2f} µs"
+        yield Row(f"{name} after install()", more, "ns more", kind="reading", note=note)
+
+
+def child(when: str) -> None:
+    """Print this process's costs."""
+    if when == "after":
         from pinlab import sim
 
         sim.install()
-    lines_here.update(lines())
-    if asked.child:
-        print(json.dumps({name: min(repeats) for name, repeats in costs().items()}))
-        return 0
-    before: dict[str, float] = {}
-    after: dict[str, float] = {}
-    for _ in range(asked.rounds):
-        for best, installed in ((before, False), (after, True)):
-            for name, cost in measure(installed).items():
-                best[name] = min(cost, best.get(name, cost))
-    worst = 0.0
-    for kind, group in lines_here.items():
-        for name in group:
-            ratio, more = after[name] / before[name], (after[name] - before[name]) * 1e9
-            worst = max(worst, ratio) if kind == "operator" else worst
-            print(
-                f"{kind:8} {name:20} {before[name] * 1e6:7.3f} µs before, "
-                f"{after[name] * 1e6:7.3f} µs after, ratio {ratio:5.3f}, {more:+6.0f} ns"
-            )
-    good = worst <= LIMIT
-    print(f"limit for operators: ratio {LIMIT}: {'kept' if good else 'EXCEEDED'} ({worst:.3f})")
-    return 0 if good else 1
+    print(json.dumps(costs()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if "--child" in sys.argv:
+        child(sys.argv[-1])
+        sys.exit(0)
+    sys.exit(report(rows()))
