@@ -22,8 +22,7 @@ dask = pytest.importorskip("dask", reason="needs the extra 'dask' (dask.distribu
 distributed = pytest.importorskip("distributed", reason="needs the extra 'dask'")
 
 ring = sent_programs.ring
-LOOPBACK = {
-    "host": "127.0.0.1",
+QUIET = {
     "dashboard_address": "127.0.0.1:0",  # where it would be; it is off
     "scheduler_kwargs": {"dashboard": False},
 }
@@ -40,7 +39,8 @@ def cluster() -> Iterator[Any]:
             threads_per_worker=2,
             processes=True,
             silence_logs=logging.CRITICAL,
-            **LOOPBACK,
+            host="127.0.0.1",
+            **QUIET,
         ) as two,
     ):
         yield two
@@ -124,7 +124,7 @@ def test_a_program_that_kills_every_worker_is_an_error(executor: Any) -> None:
 
 def test_a_cluster_of_threads_is_refused() -> None:
     with (
-        distributed.LocalCluster(n_workers=1, processes=False, **LOOPBACK) as threads,
+        distributed.LocalCluster(n_workers=1, processes=False, **QUIET) as threads,
         distributed.Client(threads) as client,
         pytest.raises(TypeError, match="in the process that calls explore"),
     ):
