@@ -28,7 +28,7 @@ class Measured:
         script: its name without the folder, ``bench_launch``.
         rows: its rows; if it failed, those that it gave until then.
         series: the numbers behind its plots, as it named them.
-        seconds: how long it ran.
+        seconds: how long it ran. cpu: processor time of it and its children.
         failure: why it failed, in a line; empty if it did not.
     """
 
@@ -36,11 +36,17 @@ class Measured:
     rows: list[Row] = field(default_factory=list)
     series: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    cpu: float = 0.0
     failure: str = ""
 
     def __repr__(self) -> str:
         ended = f"FAILED: {self.failure}" if self.failure else f"{len(self.rows)} rows"
-        return f"<{self.script}: {ended}, {self.seconds:.0f} s>"
+        return f"<{self.script}: {ended}, {self.took}>"
+
+    @property
+    def took(self) -> str:
+        """Both times in words; on a free machine the first is about the second."""
+        return f"{self.seconds:.0f} s, {self.cpu:.0f} s of processor"
 
 
 def scripts(folder: Path = ROOT / "benchmarks") -> list[str]:
@@ -87,7 +93,7 @@ def run(module: str, folder: Path = ROOT, limit: float = LIMIT, loud: bool = Fal
     with tempfile.TemporaryDirectory() as place:
         out, said = Path(place, "rows"), Path(place, "said")
         command = [sys.executable, "-m", "benchmarks.child", module, str(out)]
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), _children_cpu()
         with said.open("w") as errors:
             output = None if loud else subprocess.DEVNULL
             # A session of its own, so that a script that hangs is ended with its children.
@@ -95,7 +101,7 @@ def run(module: str, folder: Path = ROOT, limit: float = LIMIT, loud: bool = Fal
                 command, cwd=folder, env=env, stdout=output, stderr=errors, start_new_session=True
             )
             measured.failure = _ended(child, limit)
-        measured.seconds = time.perf_counter() - began
+        measured.seconds, measured.cpu = time.perf_counter() - began, _children_cpu() - spent
         if measured.failure == "error":
             measured.failure = _last_line(said) or f"exit status {child.returncode}"
         _read(out, measured)
@@ -116,6 +122,11 @@ def _ended(child: subprocess.Popen[bytes], limit: float) -> str:
         except ProcessLookupError:
             pass  # all of it has ended
         child.wait()
+
+
+def _children_cpu() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def _last_line(path: Path) -> str:

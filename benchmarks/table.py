@@ -29,7 +29,7 @@ def table(found: Sequence[Measured], committed: Record | None) -> list[str]:
     wide = [max(len(row[column]) for row in cells) for column in range(len(HEAD))]
     lines = [_line(HEAD, wide)]
     for each in found:
-        lines += ["", f"{each.script} ({each.seconds:.0f} s)"]
+        lines += ["", f"{each.script} ({each.took})"]
         lines += [_line(_cells(one), wide) for one in blocks[each.script]]
         if each.failure:
             lines.append(f"  FAILED: {each.failure}")
@@ -67,8 +67,10 @@ def summary(found: Sequence[Measured], committed: Record | None) -> list[str]:
     lines += [f"over its limit: {each.row}" for each in over]
     lines += [f"worse by over 20 %: {each.row.name} {each.moved}" for each in worse]
     lines += [f"another count: {each.row.name} {each.moved}" for each in changed]
+    seconds, cpu = sum(each.seconds for each in found), sum(each.cpu for each in found)
     lines.append(
-        f"{len(every)} rows of {len(found)} scripts: {len(failed)} scripts failed, "
+        f"{len(every)} rows of {len(found)} scripts in {seconds:.0f} s ({cpu:.0f} s of processor): "
+        f"{len(failed)} scripts failed, "
         f"{len(over)} limits exceeded, {len(worse)} ratios worse by over 20 %, "
         f"{len(changed)} counts changed"
     )

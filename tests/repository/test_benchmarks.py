@@ -57,7 +57,7 @@ def test_the_table_is_aligned_and_names_value_limit_committed_and_change() -> No
     found = [Measured("bench_it", [ratio(6.5, at_most=8), Row("n", 12345, "runs", "exact")])]
     head, _, script, *lines = table(found, kept(ratio(5.0)))
     assert head.split() == ["measurement", "value", "limit", "committed", "change"]
-    assert script == "bench_it (0 s)"
+    assert script == "bench_it (0 s, 0 s of processor)"
     assert lines[0].split("  ")[1:2] == ["launch"]
     for words in ("6.5 times plain", "at most 8", "5 times plain", "+30 %", "WORSE"):
         assert words in lines[0]
