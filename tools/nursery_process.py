@@ -7,6 +7,7 @@ imports and installs it as any fresh interpreter does.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import json
@@ -16,10 +17,13 @@ import sys
 import time
 from typing import Any
 
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
 
 def _become(request: dict[str, Any]) -> None:
     """What an interpreter would have found at its start, as far as a program can tell."""
     os.setsid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # nobody asks for it any more then
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
@@ -28,7 +32,7 @@ def _become(request: dict[str, Any]) -> None:
         opened = os.open(path, flags, 0o600)
         os.dup2(opened, number)
         os.close(opened)
-    os.environ["JPY_PARENT_PID"] = str(os.getppid())  # a kernel ends when its parent does
+    os.environ.pop("JPY_PARENT_PID", None)  # the kernel's parent is this process, not the asker
     sys.argv = request["argv"]
     sys.path[0] = request["path"]
 

@@ -31,7 +31,7 @@ def test_a_script_finds_what_a_fresh_interpreter_would_and_torch(tmp_path: Path)
     done = run_script(SELF, "x", "y", env=environment, cwd=tmp_path, check=True)
     assert done.stdout.splitlines() == [
         "['os', 'sys'] __main__",
-        f"['-c', 'x', 'y'] {tmp_path} 03 2",
+        f"['-c', 'x', 'y'] {tmp_path} 03 1",
         "True []",
         "True True 1",
     ]
@@ -104,7 +104,7 @@ def test_the_nursery_and_a_kernel_end_when_the_process_that_asked_has_gone() -> 
         "import os, sys\n"
         f"sys.path.insert(0, {str(Path(nursery.__file__).parents[1])!r})\n"
         "from tools import forked_kernel, nursery\n"
-        "nursery.PRELOADED = ()\n"
+        "nursery.PRELOADED = ('ipykernel.kernelapp',)\n"
         "child = nursery.fork(forked_kernel.LAUNCH, ['kernel'], '/tmp', dict(os.environ))\n"
         "print(child.pid, nursery.nursery()._process.pid, flush=True)\n"
         "os._exit(0)\n"
