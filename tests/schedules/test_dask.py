@@ -116,6 +116,7 @@ def test_a_worker_killed_in_mid_search_loses_nothing(
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(600)  # each death costs a worker's start
 def test_a_program_that_kills_every_worker_is_an_error(executor: Any) -> None:
     with pytest.raises(LostWorkerError, match="KilledWorker"):
         explore(sent_programs.deadly, executor=executor)
