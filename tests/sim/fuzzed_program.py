@@ -118,9 +118,9 @@ def _differ(expected: torch.Tensor, found: torch.Tensor) -> str:
 def _header(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Shape, dtype, where the elements lie; strides where a dimension is stepped along."""
     steps = zip(tensor.shape, tensor.stride(), strict=True)
-    strides = [step for length, step in steps if length > 1] if tensor.numel() else []
+    place = [tensor.storage_offset(), *(step for length, step in steps if length > 1)]
     bits = tensor.is_conj(), tensor.is_neg()
-    return tuple(tensor.shape), tensor.dtype, strides, tensor.storage_offset(), bits
+    return tuple(tensor.shape), tensor.dtype, place if tensor.numel() else [], bits
 
 
 def quietly(work: Any) -> Any:

@@ -267,7 +267,7 @@ OUTS = (  # an output that grows, or has the right size already
     "torch.sum({x}, {d}, out=torch.empty(0, dtype=torch.float64, device=device))",
     "torch.nonzero({x}, out=torch.empty(0, dtype=torch.long, device=device))",
     "torch.arange({m}, out=torch.empty({m}, device=device))",
-    "torch.index_select({x}, {d}, {i}, out=torch.empty(0, dtype={x}.dtype, device=device))",
+    "torch.index_select({x}, {d}, {i} % 1, out=torch.empty(0, dtype={x}.dtype, device=device))",
     "torch.max({x}, {d}, out=({x}.new_empty(0), {x}.new_empty(0, dtype=torch.long)))[1]",
 )
 READS = (

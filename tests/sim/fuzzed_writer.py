@@ -142,13 +142,11 @@ class Writer:
         stream = "side" if "host" not in kind and gene[7] % 4 == 0 else "main"
         self.lines += self._order(kind, used, gene, stream)
         self._emit(line, used, error, stream)
+        used = [name, *used] if error is None and makes else used
+        if stream == "side":
+            self.apart |= {self._storage(one) for one in used if one[0] == "t"}
         if error is None and makes:
             self._keep(name)
-            used = [name, *used]
-        if stream == "side":
-            self.apart |= {
-                self._storage(one) for one in used if one[0] == "t" and one in self.names
-            }
         if error is None and "non_blocking" in line:
             self._mark(kind, used, gene, stream)
             if kind.startswith("upload"):

@@ -124,7 +124,8 @@ def backward(op: OpInfo, sample: SampleInput, inputs: Inputs) -> Any:
             total = total + (part * weights.sin()).sum()
     if not isinstance(total, torch.Tensor):
         return None
-    return torch.autograd.grad(total, leaves, allow_unused=True)
+    gradients = torch.autograd.grad(total, leaves, allow_unused=True)
+    return [None if g is None else g.contiguous() for g in gradients]  # their strides are free
 
 
 def _as_tuple(outputs: Any) -> Any:
@@ -207,7 +208,7 @@ def _tensors(inputs: Any) -> list[torch.Tensor]:
 def _difference(
     expected: Any, found: Any, close: dict[str, float] | None = None, values: bool = True
 ) -> str:
-    """Empty if equal: structure, dtype, shape, device, values, which may be off by `close`."""
+    """Empty if equal: structure, dtype, shape, strides, values, which may be off by `close`."""
     left, right = tree_flatten(expected)[0], tree_flatten(found)[0]
     if len(left) != len(right):
         return f"{len(right)} results instead of {len(left)}"
@@ -227,6 +228,8 @@ def _tensors_differ(
         return f"a {type(found).__name__} instead of a tensor"
     if (found.shape, found.dtype) != (expected.shape, expected.dtype):
         return f"{found.shape} {found.dtype} instead of {expected.shape} {expected.dtype}"
+    if _steps(found) != _steps(expected):
+        return f"strides {found.stride()} instead of {expected.stride()} of {found.shape}"
     if values:
         try:
             torch.testing.assert_close(
@@ -235,6 +238,12 @@ def _tensors_differ(
         except AssertionError as error:
             return " ".join(str(error).split())[:200]
     return ""
+
+
+def _steps(tensor: torch.Tensor) -> list[int]:
+    """Strides of the dimensions that are stepped along."""
+    steps = zip(tensor.shape, tensor.stride(), strict=True) if tensor.numel() else ()
+    return [step for length, step in steps if length > 1]
 
 
 def _plain_equal(expected: Any, found: Any) -> bool:

@@ -50,7 +50,8 @@ def test_the_harness_notices_a_wrong_value_a_wrong_shape_and_a_table_that_is_out
     entry = next(op for op in op_db_harness.entries() if op.name == "exp")
     judge = op_db_harness.judge
     assert judge(Wrong(entry, lambda r: r), op_db_harness.forward).kind == "matches"
-    for change in (lambda r: r + 1, lambda r: r[None], lambda r: r.double()):
+    changes = (lambda r: r + 1, lambda r: r[None], lambda r: r.double())
+    for change in changes:
         assert judge(Wrong(entry, change), op_db_harness.forward).kind == "wrong"
     sparse = judge(Wrong(entry, lambda r: r.to_sparse()), op_db_harness.forward)
     assert sparse.kind == "raises"

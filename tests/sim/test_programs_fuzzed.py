@@ -84,14 +84,20 @@ def other_strides(patch: pytest.MonkeyPatch) -> None:
 
 
 def other_error(patch: pytest.MonkeyPatch) -> None:
+    aten = torch.ops.aten
+    for overload in (aten.view.default, aten.add.Tensor, aten.mul.Tensor, aten.cat.default):
+        rule, plan = dispatch._choose(overload)
+        patch.setitem(dispatch._rules, id(overload), (_with_other_errors(rule), plan))
+
+
+def _with_other_errors(rule: Callable[..., Any]) -> Callable[..., Any]:
     def wrong(*call: Any) -> Any:
         try:
             return rule(*call)
         except RuntimeError as error:
             raise ValueError(str(error)) from None
 
-    rule, plan = dispatch._choose(torch.ops.aten.eq.Tensor)
-    patch.setitem(dispatch._rules, id(torch.ops.aten.eq.Tensor), (wrong, plan))
+    return wrong
 
 
 def streams_in_no_order(patch: pytest.MonkeyPatch) -> None:
