@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterable
 from types import FrameType, ModuleType
 from typing import Any
@@ -20,6 +21,8 @@ from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
 GRANULARITIES = ("line", "opcode")
+# From this Python on, a function's first instructions go unreported in the first call that asks.
+INSTRUMENTED = (3, 12)
 GARBAGE = 20_000  # objects; collected between two runs, never within one
 # Where a traced line enters the device's own code, which holds no line that counts.
 DEVICE_CODE: tuple[tuple[Any, str], ...] = (
@@ -75,6 +78,7 @@ class Runner:
         self.scope = scope
         self.pieces = pieces
         self.granularity = granularity
+        self.unseen = granularity == "opcode" and sys.version_info >= INSTRUMENTED
 
     def __enter__(self) -> Runner:
         device = accelerator()
@@ -112,6 +116,9 @@ class Runner:
         log: bool = False,
     ) -> tuple[Outcome, Execution]:
         """The outcome under `schedule`, and the execution with what it noticed."""
+        if self.unseen:
+            self.unseen = False
+            self._run(self._execution(Schedule()))
         execution = self._execution(schedule, find)
         execution.on_position = on_position
         execution.log = [] if log else None
