@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from benchmarks.row import Row
 from pinlab.figures.style import HAZARD, SMALLEST, Drawing, cue, house_style
@@ -48,10 +48,13 @@ def bars(title: str, unit: str, rows: Sequence[Row]) -> Drawing:
             textcoords="offset points",
             va="center",
             size=SMALLEST,
+            zorder=5,
             bbox={"facecolor": axes.get_facecolor(), "edgecolor": "none", "pad": 0.8},
         )
         if row.at_most is not None:
-            axes.vlines(row.at_most, line - 0.5, line + 0.5, colors=HAZARD, linestyles="--")
+            axes.vlines(
+                row.at_most, line - 0.5, line + 0.5, colors=HAZARD, linestyles="--", zorder=1
+            )
     _axis(axes, unit, rows)
     drawing.text(0.1 / WIDTH, 1 - 0.28 / height, title, size=10.5)
     return drawing.described(twin=_bars_twin(title, unit, rows), alt=_bars_alt(title, unit, rows))
@@ -87,6 +90,9 @@ def curves(title: str, x: str, y: str, lines: Mapping[str, Points]) -> Drawing:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
         axis.set_minor_formatter(NullFormatter())
+    ys = [point[1] for points in lines.values() for point in points]
+    if max(ys) < 100 * min(ys):
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     xs = sorted({point[0] for points in lines.values() for point in points})
     if len(xs) <= 8 and xs[-1] / xs[0] < 1000:
         axes.set_xticks(xs)

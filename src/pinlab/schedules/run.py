@@ -21,7 +21,8 @@ from pinlab.sim.state import accelerator
 from pinlab.sim.untraced import untraced
 
 GRANULARITIES = ("line", "opcode")
-# From this Python on, a function's first instructions go unreported in the first call that asks.
+# On 3.13 a function's first instructions go unreported in the first call that asks for them; since
+# 3.12 tracing works in that way, by instrumentation.
 INSTRUMENTED = (3, 12)
 GARBAGE = 20_000  # objects; collected between two runs, never within one
 # Where a traced line enters the device's own code, which holds no line that counts.
