@@ -73,7 +73,7 @@ def curves(title: str, x: str, y: str, lines: Mapping[str, Points]) -> Drawing:
     """
     _check(title, lines)
     drawing = Drawing(width=WIDTH, height=3.6)
-    axes = drawing.add_axes((0.12, 0.15, 0.85, 0.66))
+    axes = drawing.add_axes((0.17, 0.15, 0.80, 0.66))
     for index, (name, points) in enumerate(lines.items()):
         look = cue(index)
         axes.plot(

@@ -15,6 +15,7 @@ from benchmarks.figures import bars, curves
 from benchmarks.record import Record, Script
 from benchmarks.row import Row
 from benchmarks.table import status, summary, table
+from tests.figures.conftest import complaints
 
 HERE = {"cpu": "Abacus 7", "cores": 2, "memory": 23.5, "system": "Linux x86_64"}
 GOOD = "from benchmarks.row import Row\ndef rows():\n    yield Row('a', 1, 'times')\n"
@@ -171,6 +172,9 @@ def test_pictures_carry_their_words_and_refuse_what_they_cannot_show() -> None:
     drawing = bars("launch", "times plain", [ratio(6, at_most=8), Row("h @ w", 3, "times plain")])
     assert drawing.twin == ("launch, times plain", "  launch  6  (at most 8)", "  h @ w   3")
     assert "2 bars, from 3 to 6 (launch). The limit is 8." in drawing.alt
+    assert complaints(drawing) == []
+    many = {"executions": [(1, 13), (6, 32)], "schedules": [(1, 170), (6, 52_000_000)]}
+    assert complaints(curves("growth with pieces", "pieces", "how many", many)) == []
     with pytest.raises(ValueError, match="0 bars"):
         bars("launch", "times plain", [])
     with pytest.raises(ValueError, match="above 0"):
