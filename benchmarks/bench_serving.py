@@ -3,9 +3,10 @@
 One engine serves the same requests with the aliasing batch and with each right one, on a device
 that runs by itself. All take turns, and a ratio is that of the quickest rounds, in processor time,
 the device's thread included: a busy machine only adds. Steps a second are elapsed time: there a
-repair that waits pays for its waits, and a busy machine for what else runs. The limit for any engine
-is a loop that only keeps the books, in plain numpy: rows out, rows in, lengths, the step's tokens in
-one line.
+repair that waits pays for its waits, and a busy machine for what else runs.
+
+The limit for any engine is a loop that only keeps the books, in plain numpy: rows out, rows in,
+lengths, the step's tokens in one line.
 
 The shipped fixes (`.copy()` of the numpy face, `.clone()` of the tensor) are timed by themselves,
 in processor time of this thread, against the view that each takes the place of.
