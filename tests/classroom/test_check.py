@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from pinlab import classroom
@@ -102,6 +104,18 @@ def test_an_interrupt_is_not_swallowed() -> None:
         attempt(stop)
     with pytest.raises(LearnerError):
         attempt(lambda: 1 / 0)
+
+
+class Careless:
+    def look(self) -> object:
+        return self.nothing_of_this_name  # type: ignore[attr-defined]
+
+
+def test_the_line_shown_is_the_learners_also_within_a_class() -> None:
+    with pytest.raises(LearnerError, match=r"in the line: return self\.nothing_of_this_name"):
+        attempt(Careless().look)
+    with pytest.raises(LearnerError, match=r"in the line: return self\.nothing_of_this_name"):
+        attempt(partial(Careless.look, Careless()))
 
 
 def test_a_mistake_in_the_grading_itself_is_not_blamed_on_the_learner() -> None:

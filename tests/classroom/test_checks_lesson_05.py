@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from pinlab.classroom.checks.lesson_05 import CHECKS, ONLY_B, RIGHT, two_steps
-from pinlab.schedules import explore
+from pinlab.classroom.checks.lesson_05 import CHECKS, ONLY_B, RIGHT, around, two_steps
+from pinlab.schedules import explore, replay
 from pinlab.serving import CachedRequestState, InputBatch, PoolingMetadata
 
 check_alias, check_token, check_harmless = CHECKS
@@ -32,6 +32,16 @@ class Copied(InputBatch):
 class TooMany(InputBatch):
     def get_pooling_metadata(self) -> PoolingMetadata:
         return PoolingMetadata(self.num_prompt_tokens_cpu_tensor, self.req_ids)
+
+
+class NoReturn(InputBatch):
+    def get_pooling_metadata(self) -> PoolingMetadata:  # type: ignore[return]
+        PoolingMetadata(self.num_prompt_tokens_cpu_tensor[: self.num_reqs], self.req_ids)
+
+
+class BareTensor(InputBatch):
+    def get_pooling_metadata(self) -> PoolingMetadata:
+        return self.num_prompt_tokens_cpu_tensor[: self.num_reqs]  # type: ignore[return-value]
 
 
 def add_only(batch: InputBatch) -> None:
@@ -67,7 +77,13 @@ def test_every_alias_is_right_for_the_first_exercise(batch_cls: type[InputBatch]
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(Copied, "shares no byte"), (TooMany, "should be [2, 4, 8]"), (3, "subclass of InputBatch")],
+    [
+        (Copied, "shares no byte"),
+        (TooMany, "should be [2, 4, 8]"),
+        (NoReturn, "returns NoneType"),
+        (BareTensor, "returns Tensor"),
+        (3, "subclass of InputBatch"),
+    ],
 )
 def test_wrong_aliases_have_their_own_words(answer: object, said: str) -> None:
     verdict = check_alias.judge(answer)
@@ -83,6 +99,17 @@ def test_the_token_of_each_outcome_gets_its_verdict() -> None:
     assert "after add_request" in check_token.judge("h").text
     assert "no schedule" in check_token.judge("h2.d1").text
     assert "no schedule" in check_token.judge("abc").text
+    assert "keys of the game" in check_token.judge("hhhdhh").text
+    ways = report.outcomes[ONLY_B]
+    assert check_token.judge(ways[0]).state == "right"
+    assert "a list of schedules" in check_token.judge(ways).text
+
+
+def test_a_step_that_spoils_is_told_how_to_replay_it() -> None:
+    verdict = check_harmless.judge(swap)
+    token = verdict.see.split('"')[1]
+    assert verdict.see.startswith(f'replay(around(swap), "{token}")')
+    assert replay(around(swap), token) != RIGHT
 
 
 @pytest.mark.parametrize(
@@ -91,7 +118,7 @@ def test_the_token_of_each_outcome_gets_its_verdict() -> None:
         (add_only, "right", "Row 3 changed"),
         (swap, "wrong", "rewrites a row"),
         (nothing, "wrong", "as they were"),
-        (other_rows, "wrong", "as they were"),
+        (other_rows, "wrong", "bound to another array"),
         (wait_first, "wrong", "your step waits for the device"),
         (wait_for_no_reason, "wrong", "your step waits for the device"),
     ],

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import torch
 
-from pinlab.classroom.checks.lesson_06 import CHECKS
+from pinlab.classroom.checks.lesson_05 import RIGHT
+from pinlab.classroom.checks.lesson_06 import CHECKS, in_order
+from pinlab.schedules import replay
 from pinlab.serving import InputBatch, PoolingMetadata
 from pinlab.serving.variants import (
     AliasingBatch,
@@ -32,9 +34,22 @@ def test_snapshots_are_right(batch_cls: type[InputBatch]) -> None:
     assert check_clone.judge(batch_cls).state == "right"
 
 
+class NoReturnBatch(InputBatch):
+    def get_pooling_metadata(self) -> PoolingMetadata:  # type: ignore[return]
+        PoolingMetadata(self.num_prompt_tokens_cpu_tensor[: self.num_reqs].clone(), self.req_ids)
+
+
+class UploadsAtOnceBatch(InputBatch):
+    def get_pooling_metadata(self) -> PoolingMetadata:
+        rows = self.num_prompt_tokens_cpu_tensor[: self.num_reqs]
+        return PoolingMetadata(rows.to(self.device).clone(), self.req_ids)
+
+
 @pytest.mark.parametrize(
     ("batch_cls", "said"),
     [
+        (NoReturnBatch, "returns NoneType"),
+        (UploadsAtOnceBatch, "now uploads, and waits for it"),
         (AliasingBatch, "Still another name"),
         (ContiguousBatch, "Still another name"),
         (AsTensorBatch, "Still another name"),
@@ -142,6 +157,27 @@ def test_half_an_ordering_is_told_which_half_is_missing(
     verdict = check_order.judge(batch_cls)
     assert (verdict.state, verdict.belief) == ("wrong", belief), verdict.text
     assert said in verdict.text
+
+
+class NoSuperBatch(AliasingBatch):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.done = torch.get_device_module("sim").Event()
+
+    def end_step(self, metadata: PoolingMetadata) -> None:
+        self.done.record()
+
+
+def test_a_constructor_that_makes_no_rows_is_told_so() -> None:
+    verdict = check_order.judge(NoSuperBatch)
+    assert verdict.state == "wrong"
+    assert "super().__init__" in verdict.text
+
+
+def test_an_ordering_that_fails_is_told_how_to_replay_it() -> None:
+    verdict = check_order.judge(StreamWaits)
+    token = verdict.see.split('"')[1]
+    assert verdict.see.startswith(f'replay(in_order(StreamWaits), "{token}")')
+    assert replay(in_order(StreamWaits), token) != RIGHT
 
 
 def test_two_empty_methods_are_a_stub() -> None:

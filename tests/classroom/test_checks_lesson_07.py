@@ -73,6 +73,14 @@ def replaces_the_tensor(batch_cls: Batch) -> None:
     assert batch.num_prompt_tokens_cpu_tensor.tolist() != before
 
 
+def only_removes(batch_cls: Batch) -> None:
+    batch = three_requests(batch_cls, device)
+    metadata = batch.get_pooling_metadata()
+    before = metadata.prompt_lens.tolist()
+    batch.remove_request("a")
+    assert metadata.prompt_lens.tolist() == before
+
+
 def changes_a_free_row(batch_cls: Batch) -> None:
     batch = three_requests(batch_cls, device)
     metadata = batch.get_pooling_metadata()
@@ -135,6 +143,7 @@ def takes_no_metadata(batch_cls: Batch) -> None:
         (compares_with_itself, "M2", "one more name of the same bytes"),
         (binds_a_name, "M1", "the rows were as before"),
         (replaces_the_tensor, "M1", "the rows were as before"),
+        (only_removes, None, "only marks a row as free"),
         (changes_a_free_row, None, "the first 3 only"),
         (waits_for_the_race, "M8", "red if the device is late"),
         (expects_the_change, None, "red on InputBatch as well"),
@@ -196,6 +205,10 @@ def today_only(batch_cls: Batch) -> None:
         assert run(batch_cls) == WANTED
 
 
+def tries_ten_times(batch_cls: Batch) -> None:
+    assert all(run(batch_cls) == WANTED for _ in range(10))
+
+
 def without_expectation(batch_cls: Batch) -> None:
     assert explore(two_steps(batch_cls, device)).correct
 
@@ -223,6 +236,7 @@ def test_two_tests_without_luck_are_right() -> None:
         ((only_deterministic, NONE), None, "Deterministic is not yet right"),
         ((forgets_to_assert, NONE), None, "does it assert anything"),
         ((today_only, NONE), "M8", "let explore choose"),
+        ((tries_ten_times, NONE), "M8", "let explore choose"),
         ((without_expectation, NONE), None, "first test is red on InputBatch"),
         ((knows_them, works_outside_the_block), None, "inside the block"),
         ((knows_them, wants_hazards), None, "second test is red on InputBatch"),
@@ -260,6 +274,7 @@ def test_the_formula_is_right() -> None:
         (lambda p: round(3 / p), None, "the rule of three"),
         (lambda p: math.floor(math.log(0.05) / math.log(1 - p)), None, "too few"),
         (lambda p: math.log(0.05) / math.log(1 - p), None, "round up"),
+        (lambda p: 1 - 0.05 ** (1 / p), None, "goes from runs to a rate"),
         (lambda p: 1_000, None, "5 are as well"),
         (lambda p: "many", None, "a number of runs is wanted"),
         (lambda p: -3, None, "1 or more"),

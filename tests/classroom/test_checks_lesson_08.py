@@ -204,6 +204,14 @@ def test_a_snapshot_without_an_upload_yet_is_open() -> None:
     assert (verdict.state, verdict.text) == ("open", "upload() does nothing yet.")
 
 
+class UploadedAtOnce:
+    def __init__(self, source: torch.Tensor) -> None:
+        self._there = source.to(device, non_blocking=True)
+
+    def upload(self, where: Any) -> torch.Tensor:
+        return self._there
+
+
 @pytest.mark.parametrize("lens_cls", [Lens, Snapshot, Listed, Slotted, SlottedBelow])
 def test_a_copying_constructor_is_right(lens_cls: Any) -> None:
     verdict = check_snapshot.judge(lens_cls)
@@ -215,12 +223,13 @@ def test_a_copying_constructor_is_right(lens_cls: Any) -> None:
     [
         (Kept, "M2", "the constructor kept a view"),
         (Contiguous, "M2", "the constructor kept a view"),
+        (UploadedAtOnce, "M3", "The constructor queues an upload"),
         (CopiedTooLate, "M2", "a copy in upload() is too late"),
         (CopiedAndKept, "M2", "also keeps a view"),
         (SlottedView, "M2", "also keeps a view"),
         (ListedView, "M2", "also keeps a view"),
         (ConstantLens, None, "Of [5, 1] upload() must return [5, 1]"),
-        (StaysOnTheHost, None, "as a tensor on the device"),
+        (StaysOnTheHost, None, "dtype=torch.int32) on the host"),
         (Failing, None, "AttributeError"),
     ],
 )

@@ -123,7 +123,7 @@ _ALL = (
         "M14",
         "Corrupted data looks like noise, or crashes.",
         "It is the next step's data: well formed, plausible, and wrong for this step.",
-        "lesson 05, the wrong score",
+        "lesson 05, the late device",
     ),
 )
 

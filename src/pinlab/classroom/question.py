@@ -65,9 +65,9 @@ class Question:
             value = value.item()
         if isinstance(value, bool) and set(self.truth) <= set(self.options):
             value = self.truth[0] if value else self.truth[1]
-        text = str(value).strip().lower()
+        text = _plain(str(value))
         for option in self.options:
-            if text == option.lower():
+            if text == _plain(option):
                 return option
         offered = ", ".join(repr(option) for option in self.options)
         raise ValueError(f"question {self.id} takes one of {offered}; got {answer!r}")
@@ -75,6 +75,11 @@ class Question:
     def belief_behind(self, answer: str, part: str = "") -> str | None:
         """The id of the belief behind a wrong ``answer``, if one is known."""
         return self.betrays_part.get(part, {}).get(answer, self.betrays.get(answer))
+
+
+def _plain(text: str) -> str:
+    """Without what a reader need not type as it stands: case, blanks, the shape of apostrophes."""
+    return "".join(text.lower().replace("’", "'").split())
 
 
 def is_open(answer: Any) -> bool:

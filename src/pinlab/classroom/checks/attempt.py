@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dis
 import linecache
+import sysconfig
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -15,8 +17,21 @@ EXPLANATIONS = (
         "read-only",
         "numpy refuses to write through a read-only face; find the array it is a face of",
     ),
+    (
+        "has no attribute 'req_id_to_index'",
+        "your __init__ does not call super().__init__(*args, **options), which makes the rows",
+    ),
     ("has no attribute 'clone'", "clone() is a tensor's word for it; numpy's is copy()"),
     ("has no attribute 'copy'", "copy() is numpy's word for it; a tensor's is clone()"),
+    ("is not an iterator", "a @contextmanager must `yield` its rows, once, and not return them"),
+    (
+        "the context manager protocol",
+        "@contextmanager must stand above the method that `with` calls, and the method yields once",
+    ),
+    (
+        "program must be a function",
+        "explore calls the program itself, many times: hand it over without calling it",
+    ),
     ("expected np.ndarray", "from_numpy takes a numpy array; what you gave it is none"),
     (
         "is ambiguous",
@@ -32,6 +47,12 @@ EXPLANATIONS = (
         "not associated with a value",
         "a name that a function assigns is local to it everywhere in it",
     ),
+)
+
+
+_NOT_THEIRS = (
+    str(Path(__file__).resolve().parents[2]),  # this package
+    *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
 )
 
 
@@ -73,8 +94,10 @@ def _told(error: Exception, function: Callable[..., Any]) -> str:
     text = str(error).strip().split("\n")[0]
     said = f"Your function raised {type(error).__name__}: {_short(text, quote=False)}"
     code = getattr(function, "__code__", None)
+    file = code.co_filename if code is not None and not _is_ours(code.co_filename) else None
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if code is not None and frame.filename == code.co_filename and frame.lineno:
+        theirs = frame.filename == file if file else not _is_ours(frame.filename)
+        if theirs and frame.lineno:
             line = linecache.getline(frame.filename, frame.lineno).strip()
             if line:
                 said += f"\n  in the line: {line}"
@@ -83,6 +106,11 @@ def _told(error: Exception, function: Callable[..., Any]) -> str:
         if part in str(error):
             return f"{said}\n  That means: {meaning}."
     return said
+
+
+def _is_ours(filename: str) -> bool:
+    """Whether a file belongs to this package, to a library or to Python, and not to the learner."""
+    return filename.startswith(("<frozen", *_NOT_THEIRS))
 
 
 def _short(thing: Any, limit: int = 100, quote: bool = True) -> str:

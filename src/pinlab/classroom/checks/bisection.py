@@ -39,7 +39,7 @@ def grade_bisect_test(test: Any) -> Verdict:
                 f"On commit {number} it is green if the device is early and red if it is late. "
                 "The day decides, and git believes it.",
                 "M8",
-                "with sim.mode('eager'): your test of commit 8",
+                f"with sim.mode('eager'): {getattr(test, '__name__', 'test')}(history[{number}])",
             )
         verdicts[number] = early
     misfit = _misfit(verdicts) or _by_its_name(test, history)

@@ -42,6 +42,11 @@ def grade_clean_runs(answer: Callable[[float], Any]) -> Verdict:
 
 
 def _miscounted(rate: float, got: float) -> Verdict:
+    if 0 < got < 1:
+        return wrong(
+            f"For a rate of {rate} it returns {got:g}, which is no number of runs. The bound above "
+            "goes from runs to a rate; here a rate is given. Solve (1 - rate) ** n = 0.05 for n."
+        )
     if not math.isfinite(got) or got < 1 or got != int(got):
         return wrong(
             f"For a rate of {rate} it returns {got:g}; a number of runs is whole and 1 or more: "

@@ -18,8 +18,8 @@ from pinlab.classroom.checks.check import Check
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.detect import alias_map
 from pinlab.device import pick_device
-from pinlab.schedules import Raised, ScheduleError, replay
-from pinlab.serving import CachedRequestState, InputBatch, MeanPool
+from pinlab.schedules import Raised, Schedule, ScheduleError, replay
+from pinlab.serving import CachedRequestState, InputBatch, MeanPool, PoolingMetadata
 from pinlab.serving.variants import AliasingBatch
 
 LENGTHS = np.array([2, 4, 8])
@@ -55,6 +55,22 @@ def two_steps(batch_cls: type[InputBatch] = AliasingBatch) -> list[float]:
     return found
 
 
+def made(batch_cls: type[InputBatch]) -> tuple[InputBatch, PoolingMetadata]:
+    """A batch of a learner's class, and the metadata that it gives; LearnerError if it gives none.
+
+    >>> made(AliasingBatch)[1].prompt_lens.tolist()
+    [2, 4, 8]
+    """
+    batch: InputBatch = attempt(three_requests, batch_cls)
+    metadata = attempt(batch.get_pooling_metadata)
+    if not hasattr(metadata, "prompt_lens"):
+        raise LearnerError(
+            f"get_pooling_metadata returns {type(metadata).__name__}, should be PoolingMetadata: "
+            "keep the last line, return PoolingMetadata(prompt_lens, self.req_ids)."
+        )
+    return batch, metadata
+
+
 # --- 05.1 write the alias ---------------------------------------------------------------------
 
 
@@ -63,17 +79,19 @@ def _grade_alias(batch_cls: Any) -> Verdict:
         return not_answered(NEEDS_SIM)
     if not (isinstance(batch_cls, type) and issubclass(batch_cls, InputBatch)):
         return wrong("Give the class itself, a subclass of InputBatch.")
-    batch = three_requests(batch_cls)
-    lens = attempt(batch.get_pooling_metadata).prompt_lens
-    if lens is ... or not isinstance(lens, torch.Tensor):
+    batch, metadata = made(batch_cls)
+    lens: Any = metadata.prompt_lens  # a stub leaves dots
+    if not isinstance(lens, torch.Tensor):
         return not_answered("prompt_lens is not a tensor yet.")
     if lens.tolist() != LENGTHS.tolist():
         return wrong(f"prompt_lens shows {lens.tolist()}, should be {LENGTHS.tolist()}.")
     if not _shares(lens, batch.num_prompt_tokens_cpu_tensor):
         return wrong(
-            "This is a copy: it shares no byte with the rows, so nothing can go wrong.",
-            "M2",
-            "memory_map(prompt_lens=…, rows=batch.num_prompt_tokens)",
+            "This is a copy: it shares no byte with the rows, so nothing can go wrong. "
+            ".clone(), .copy(), torch.tensor(…), another dtype and a list of indices all copy; a "
+            "slice alone does not.",
+            see=f"b = three_requests({batch_cls.__name__}); show(memory_map("
+            "rows=b.num_prompt_tokens, prompt_lens=b.get_pooling_metadata().prompt_lens))",
         )
     report = explored(lambda: two_steps(batch_cls), RIGHT, batch_cls.get_pooling_metadata)
     if report.correct:
@@ -94,6 +112,13 @@ def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
 def _grade_token(token: Any) -> Verdict:
     if pick_device().type != "sim":
         return not_answered(NEEDS_SIM)
+    if isinstance(token, list | tuple) and token and all(isinstance(t, Schedule) for t in token):
+        return wrong(f"That is a list of schedules, {len(token)} long. Take one of them: its [0].")
+    if isinstance(token, str) and len(token) > 1 and set(token) <= set("hd"):
+        return wrong(
+            f"“{token}” are keys of the game. A token counts them: h3.d1 is three host lines, then "
+            "one step of the device. Take one from the report of two_steps."
+        )
     try:
         found = replay(two_steps, str(token))
     except (ScheduleError, ValueError) as error:
@@ -106,7 +131,7 @@ def _grade_token(token: Any) -> Verdict:
             "c's length, and c, whose row is not rewritten yet, comes out right."
         )
     if found == RIGHT:
-        return wrong(f"Under {token} all three are right: the upload ran before condense.", "M8")
+        return wrong(f"Under {token} all three are right: the upload ran before condense.")
     return wrong(
         f"Under {token} the means are {found}: the upload ran after add_request. Now between the "
         "two.",
@@ -126,16 +151,10 @@ def _grade_harmless(next_step: Callable[[InputBatch], object]) -> Verdict:
     before = rows.copy()
     attempt(next_step, batch)
     if np.array_equal(before, rows):
+        if batch.num_prompt_tokens is not rows:
+            return wrong("The rows are as they were: the name was bound to another array.", "M1")
         return wrong("The rows are as they were. Let the next step change at least one number.")
-
-    def program() -> list[float]:
-        rows = three_requests(AliasingBatch)
-        means = queue_means(rows)
-        attempt(next_step, rows)
-        found: list[float] = means.flatten().tolist()
-        return found
-
-    report = explored(program, RIGHT, next_step)
+    report = explored(around(next_step), RIGHT, next_step)
     if report.correct and _waits(next_step):
         return wrong(
             "Right in every schedule, but your step waits for the device, and the next step of "
@@ -154,8 +173,22 @@ def _grade_harmless(next_step: Callable[[InputBatch], object]) -> Verdict:
     return wrong(
         f"Schedule “{failed}” gives {value}: your step rewrites a row that the copy still reads.",
         "M7",
-        "which rows does the view of this step reach?",
+        f'replay(around({next_step.__name__}), "{failed}"), with around from '
+        "pinlab.classroom.checks.lesson_05",
     )
+
+
+def around(next_step: Callable[[InputBatch], object]) -> Callable[[], list[float]]:
+    """The program that check 05.3 explores: queue the means, the learner's step, read the means."""
+
+    def program() -> list[float]:
+        rows = three_requests(AliasingBatch)
+        means = queue_means(rows)
+        attempt(next_step, rows)
+        found: list[float] = means.flatten().tolist()
+        return found
+
+    return program
 
 
 def _waits(next_step: Callable[[InputBatch], object]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from pinlab import sim
 from pinlab.classroom.checks.all_schedules import explored, told
 from pinlab.classroom.checks.attempt import attempt, is_stub
 from pinlab.classroom.checks.check import Check
-from pinlab.classroom.checks.lesson_05 import LENGTHS, RIGHT, three_requests, two_steps
+from pinlab.classroom.checks.lesson_05 import LENGTHS, RIGHT, made, three_requests, two_steps
 from pinlab.classroom.checks.verdict import NEEDS_SIM, Verdict, not_answered, right, wrong
 from pinlab.detect import alias_map
 from pinlab.device import pick_device
@@ -24,8 +25,8 @@ def _grade_snapshot(batch_cls: Any) -> Verdict:
     opened = _opened(batch_cls)
     if opened is not None:
         return opened
-    batch = three_requests(batch_cls)
-    lens = attempt(batch.get_pooling_metadata).prompt_lens
+    batch, metadata = made(batch_cls)
+    lens: Any = metadata.prompt_lens  # a stub leaves dots
     if not isinstance(lens, torch.Tensor):
         return not_answered("prompt_lens is not a tensor yet.")
     if lens.tolist() != LENGTHS.tolist():
@@ -37,14 +38,22 @@ def _grade_snapshot(batch_cls: Any) -> Verdict:
     report = explored(lambda: two_steps(batch_cls), RIGHT, batch_cls.get_pooling_metadata)
     if shared and not report.correct:
         return wrong(
-            f"Still another name for the rows: {told(report)}.",
+            f"Still another name for the rows: {told(report)}. A slice copies nothing, nor does "
+            ".contiguous() of leading rows or .pin_memory() of pinned ones; a copy beside it does "
+            "not help, and a wait before it comes too early.",
             "M2",
-            "alias_map(lens=metadata.prompt_lens, rows=batch.num_prompt_tokens)",
+            f'replay(lambda: two_steps({batch_cls.__name__}), "{report.counterexample}"), with '
+            "replay from pinlab.schedules",
         )
     if shared:
         return wrong("Right for the device, but the view is still there; take a snapshot.", "M11")
     if not report.correct:
         return wrong(f"The metadata has memory of its own, and yet {told(report)}.", "M10")
+    if lens.device.type != "cpu":
+        return wrong(
+            "Right in every schedule, but get_pooling_metadata now uploads, and waits for it: the "
+            "host stops in each step. Hand out a snapshot on the host; the pooler uploads it."
+        )
     kind = "pinned" if lens.is_pinned() else "pageable"
     return right(
         f"Proved: {report.explored} of {_total(report)} schedules can matter, and all are right. "
@@ -70,8 +79,23 @@ def _grade_ordering(batch_cls: Any) -> Verdict:
     if is_stub(batch_cls.end_step) and is_stub(batch_cls.begin_update):
         return not_answered("Neither method does anything yet.")
 
-    if not three_requests(batch_cls).num_prompt_tokens_cpu_tensor.is_pinned():
+    if not made(batch_cls)[0].num_prompt_tokens_cpu_tensor.is_pinned():
         return wrong("The rows are not pinned any more: keep them, and wait for the upload.", "M5")
+    report = explored(in_order(batch_cls), RIGHT, batch_cls.begin_update, batch_cls.end_step)
+    order = _Order.of(batch_cls)
+    if report.correct:
+        price = f"Proved over all schedules. {order.price()}"
+        return right(f"{price} The view is still there: see the next section.")
+    why, belief = order.missing()
+    see = (
+        f'replay(in_order({batch_cls.__name__}), "{report.counterexample}"), with replay from '
+        "pinlab.schedules and in_order from pinlab.classroom.checks.lesson_06"
+    )
+    return wrong(f"{told(report)[0].upper()}{told(report)[1:]}. {why}", belief, see)
+
+
+def in_order(batch_cls: type[InputBatch]) -> Callable[[], list[float]]:
+    """The program that check 06.3 explores: a step, `end_step`, `begin_update`, the next step."""
 
     def program() -> list[float]:
         batch = batch_cls(max_num_reqs=4, device=pick_device(), max_model_len=8)
@@ -89,14 +113,7 @@ def _grade_ordering(batch_cls: Any) -> Verdict:
         found: list[float] = means.flatten().tolist()
         return found
 
-    report = explored(program, RIGHT, batch_cls.begin_update, batch_cls.end_step)
-    order = _Order.of(batch_cls)
-    if report.correct:
-        price = f"Proved over all schedules. {order.price()}"
-        return right(f"{price} The view is still there: see the next section.")
-    why, belief = order.missing()
-    see = "where the event is recorded, and when the host waits for it"
-    return wrong(f"{told(report)}. {why}", belief, see)
+    return program
 
 
 @dataclass(frozen=True)
@@ -152,7 +169,10 @@ class _Order:
         if self.streams:
             return "event.wait() makes a *stream* wait. The host goes straight on.", "M7"
         if self.records and not self.at_once + self.later:
-            return "An event is recorded, and the host never waits for it: half an event.", "M7"
+            return (
+                "An event is recorded, and the host never waits for it: half an event. (A wait for "
+                "an event that is recorded only later returns at once.)"
+            ), "M7"
         if self.at_once + self.later and not self.records:
             said = (
                 "Something waits, but not for the upload of this step: no event stands behind it."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pinlab import sim
 from pinlab.classroom.checks.attempt import LearnerError, is_stub
 from pinlab.classroom.checks.bisection import grade_bisect_test
 from pinlab.classroom.checks.check import Check
@@ -16,6 +17,10 @@ from pinlab.device import pick_device
 from pinlab.serving import InputBatch, PoolingMetadata
 from pinlab.serving.variants import EventWaitBatch
 
+WHAT = {
+    "first": ".correct needs explore(…, expect=WANTED).",
+    "second": "After the block, `found` must be empty: assert not found.",
+}
 LATE = ["wrong event"]  # the bug that one step alone cannot show
 
 # --- 07.2 two tests without luck ----------------------------------------------------------------
@@ -36,7 +41,7 @@ def _grade_pair(pair: Any) -> Verdict:
             if is_red(test, batch_cls):
                 return wrong(
                     f"The {name} test is red on {batch_cls.__name__}, which is right. "
-                    "What exactly does it assert? (.correct needs explore(…, expect=WANTED).)"
+                    f"What exactly does it assert? ({WHAT[name]})"
                 )
         misfit: Verdict | None = judge(test)
         if misfit is not None:
@@ -48,7 +53,8 @@ def _grade_pair(pair: Any) -> Verdict:
 
 
 def _judge_every(test: Any) -> Verdict | None:
-    green = [bug.name for bug in PLANTED.values() if not raises(test, bug.batch)]
+    with sim.mode("eager"):  # the device's luck of the day: explore does not ask for it
+        green = [bug.name for bug in PLANTED.values() if not raises(test, bug.batch)]
     if len(green) == len(PLANTED):
         return wrong("The first test is green on every bug: does it assert anything of the report?")
     if green and not any(PLANTED[name].is_race for name in green):
@@ -151,7 +157,7 @@ CHECKS = (
         hints=(
             "n clean runs in a row have the chance (1 - rate) ** n.",
             "That is 5 % for n = log(0.05) / log(1 - rate); runs are whole.",
-            "math.ceil(math.log(0.05) / math.log(1 - rate))",
+            "math.ceil(math.log(0.05) / math.log(1 - rate)), with import math above it",
         ),
     ),
     Check(

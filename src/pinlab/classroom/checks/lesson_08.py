@@ -48,9 +48,17 @@ def _grade_names(batch_cls: Any) -> Verdict:
         )
     for name in pinned:
         getattr(batch, name).copy_(torch.tensor(FOUR))
-    lens = attempt(lambda: batch.prompt_lens(2))
+    if not hasattr(batch, "prompt_lens"):
+        return wrong(
+            "A batch of yours has no attribute 'prompt_lens'. The method may stay public: what it "
+            "returns must not be the pinned memory."
+        )
+    lens = attempt(batch.prompt_lens, 2)
     if not isinstance(lens, torch.Tensor) or tuple(lens.shape) != (2,):
-        return wrong("prompt_lens(2) must still return a tensor of the first 2 lengths.")
+        return wrong(
+            "prompt_lens(2) must still return a tensor of the first 2 lengths; yours returns "
+            f"{lens!r}, of type {type(lens).__name__}."
+        )
     for n in (2, 3):
         shown = attempt(batch.prompt_lens, n)
         if not isinstance(shown, torch.Tensor) or shown.tolist() != FOUR[:n]:

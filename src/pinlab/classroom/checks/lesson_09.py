@@ -107,8 +107,9 @@ def _grade_home(repairs: Any) -> Verdict:
     answered = {id: found for id, found in verdicts.items() if found.state != "open"}
     if not answered:
         return not_answered(f"Take one of {', '.join(AT_HOME)}.")
-    lines = [f"{id}: {found.text}" for id, found in answered.items()]
     failed = next((found for found in answered.values() if found.state == "wrong"), None)
+    in_order = sorted(answered.items(), key=lambda one: one[1] is failed)  # its belief follows it
+    lines = [f"{id}: {found.text}" for id, found in in_order]
     if failed is None:
         return right("\n  ".join([f"{len(answered)} of {len(AT_HOME)} repaired.", *lines]))
     return wrong("\n  ".join(["", *lines]).lstrip(), failed.belief, failed.see)

@@ -62,7 +62,8 @@ def grade_regression_test(test: Any) -> Verdict:
         if is_red(test, base):
             return wrong(
                 f"It is red on {base.__name__} as well, whose metadata is a copy, so it would cry "
-                "wolf. What it compares with must have been read before the rows changed."
+                "wolf. Compare prompt_lens with what it showed before the rows changed, and ask "
+                "for nothing else."
             )
     if not is_red(test, NotPinnedBatch):
         return wrong(
@@ -83,14 +84,25 @@ def _unused(seen: Witness) -> Verdict | None:
     return None
 
 
+def _rebound(batch: InputBatch, owner: torch.Tensor) -> bool:
+    """Whether one of the two names of the rows was bound to other memory."""
+    names = (batch.num_prompt_tokens_cpu_tensor, torch.from_numpy(batch.num_prompt_tokens))
+    return any(name.data_ptr() != owner.data_ptr() for name in names)
+
+
 def _blind(seen: Witness) -> Verdict:
     """Why the test is green on the alias."""
     owner, metadata, rows = seen.handed[0]
     shown, now = len(metadata.prompt_lens), owner.tolist()
     if now == rows:
+        said = f"Green on the alias: when your test ended, the rows were as before, {rows}. "
+        if not _rebound(seen.made[0], owner):
+            return wrong(
+                said + "remove_request() only marks a row as free; a row is written when "
+                "add_request() or condense() puts another request there."
+            )
         return wrong(
-            f"Green on the alias: when your test ended, the rows were as before, {rows}. Change "
-            "them in place, as the batch's own methods do.",
+            said + "Change them in place, as add_request() does.",
             "M1",
             "batch.num_prompt_tokens_cpu_tensor before and after",
         )

@@ -150,7 +150,8 @@ def _misfit(case: Case, mine: Any, explain: Explain) -> Verdict | None:
     for kind in COPIES:
         if work.counts[kind] < broken.counts[kind]:
             return wrong(
-                f"The broken form makes {broken.counts[kind]} {kind}s, yours {work.counts[kind]}. "
+                f"The broken form makes {broken.counts[kind]} {kind}"
+                f"{'s' * (broken.counts[kind] != 1)}, yours {work.counts[kind]}. "
                 "A repair does the same work."
             )
     if _written_down(mine):

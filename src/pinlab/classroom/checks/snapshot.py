@@ -51,7 +51,7 @@ def grade_snapshot(lens_cls: Any) -> Verdict:
         if not there or arrived.tolist() != lengths:
             return wrong(
                 f"Of {lengths} upload() must return {lengths} as a tensor on the device, got "
-                f"{arrived!r}."
+                f"{arrived!r}{' on the host' * isinstance(arrived, torch.Tensor) * (not there)}."
             )
     for late, belief, said in (
         (
@@ -64,6 +64,12 @@ def grade_snapshot(lens_cls: Any) -> Verdict:
     ):
         program = partial(_story, lens_cls, late)
         report = explored(program, STEP, _story, *lines_of(lens_cls))
+        if not report.correct and _uploads_in_the_constructor(lens_cls):
+            return wrong(
+                "The constructor queues an upload, and an upload that is queued has taken nothing "
+                f"yet: {told(report)}. The copy that takes the bytes now is one on the host.",
+                "M3",
+            )
         if not report.correct:
             return wrong(f"{said} {told(report)}.", belief, "alias_map(lens=lens, rows=rows)")
     rows = torch.tensor(STEP, dtype=torch.int32)
@@ -71,6 +77,12 @@ def grade_snapshot(lens_cls: Any) -> Verdict:
     if any(share(rows, array) for array in kept):
         return wrong("The rows are copied, and yet the object also keeps a view of them.", "M2")
     return right("Whoever holds one holds bytes of one moment. Proved over all schedules.")
+
+
+def _uploads_in_the_constructor(lens_cls: Any) -> bool:
+    made = attempt(lens_cls, torch.tensor(STEP, dtype=torch.int32, pin_memory=True))
+    kept = [one for one in _arrays(made) if isinstance(one, torch.Tensor)]
+    return any(one.device.type == pick_device().type for one in kept)
 
 
 def _arrays(thing: Any) -> list[torch.Tensor | np.ndarray[Any, Any]]:

@@ -20,7 +20,6 @@ QUESTIONS = (
         id="06.1",
         prompt="The clone of a pinned slice: is it pinned?",
         options=("pinned", "pageable"),
-        betrays={"pinned": "M2"},
         truth=("pinned", "pageable"),
     ),
     Question(
@@ -40,7 +39,6 @@ QUESTIONS = (
         id="06.3",
         prompt="An event wait keeps the view. Is a host reader right that asks after its step?",
         options=("right", "wrong"),
-        betrays={"right": "M11"},
         truth=("right", "wrong"),
     ),
 )

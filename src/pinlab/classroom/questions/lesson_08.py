@@ -27,7 +27,7 @@ QUESTIONS = (
         id="08.3",
         prompt="InFlightBuffer with direct=True: which attacker gets through?",
         options=("none", "hasty", "hoarder", "twice"),
-        betrays={"none": "M2", "hasty": "M3", "twice": "M11"},
+        betrays={"none": "M2"},
     ),
     Question(
         id="08.4",

@@ -61,7 +61,6 @@ QUESTIONS = (
         prompt="Card 9 in one run of each mode: right or wrong?",
         options=("right", "wrong"),
         parts=RUNS,
-        betrays_part={"lazy, reversed": {"right": "M7"}},
         truth=("right", "wrong"),
     ),
     Question(
