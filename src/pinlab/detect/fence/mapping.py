@@ -82,6 +82,7 @@ def map_twice(block: PinnedBlock) -> None:
     if got != address:
         raise OSError(ctypes.get_errno(), f"could not map {size} bytes of pinned memory again")
     block.memory = _view(mirror, size, 0)
+    block.views.clear()  # those show the first mapping, which is the host's from now on
 
 
 def protect(ranges: Runs, allowed: int) -> None:
