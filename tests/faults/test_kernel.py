@@ -62,7 +62,8 @@ class Kernel:
 
     def interrupt_when_it_waits(self, code: str) -> str:
         """Run a cell that waits; press stop once it says so; the name of what it raised."""
-        number = self.client.execute(code)
+        # Otherwise the kernel answers what comes right after the exception with "aborted".
+        number = self.client.execute(code, stop_on_error=False)
         while True:
             message = self.client.get_iopub_msg(timeout=60)
             if "waiting" in message["content"].get("text", ""):
