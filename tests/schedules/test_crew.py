@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pinlab import sim
-from pinlab.schedules import LostWorkerError, crew, explore
+from pinlab.schedules import (
+    LostWorkerError,
+    NondeterministicProgramError,
+    Schedule,
+    arrivals,
+    crew,
+    explore,
+)
+from pinlab.schedules.visit import Visit, Visitor
 
 from . import sent_programs
 from .in_turn import InTurn, in_turn
@@ -119,3 +128,77 @@ def test_an_executor_that_takes_no_work_is_an_error() -> None:
 
     with pytest.raises(LostWorkerError, match="cannot schedule new futures after shutdown"):
         explore(partial(sent_programs.ring, 3, 1), executor=Closed())
+
+
+def test_an_executor_that_gives_no_future_is_named() -> None:
+    class Odd:
+        def submit(self, *args: Any) -> None:
+            return None
+
+    with pytest.raises(TypeError, match=r"submit\(\) gave None; it must give a concurrent"):
+        explore(partial(sent_programs.ring, 3, 1), executor=Odd())
+
+
+def test_work_that_is_called_off_without_notice_is_not_waited_for() -> None:
+    class Leaving:
+        def __init__(self) -> None:
+            self.open = True
+
+        def submit(self, *args: Any) -> Future[Any]:
+            if not self.open:
+                raise RuntimeError("cannot schedule new futures after shutdown")
+            self.open = False
+            future: Future[Any] = Future()
+            future.cancel()  # as a pool's shutdown(cancel_futures=True) does
+            return future
+
+    with pytest.raises(LostWorkerError, match="cannot schedule new futures after shutdown"):
+        explore(partial(sent_programs.ring, 3, 1), executor=Leaving())
+
+
+def test_what_differs_elsewhere_under_a_later_schedule_only_is_told(
+    in_turn: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = in_turn()
+    wait = executor.wait
+
+    def elsewhere(*args: Any, **options: Any) -> Any:
+        with monkeypatch.context() as there:
+            there.setattr(sent_programs, "START", 0)
+            return wait(*args, **options)
+
+    monkeypatch.setattr(sent_programs, "START", 7)
+    monkeypatch.setattr(crew, "wait", elsewhere)
+    with pytest.raises(NondeterministicProgramError, match=r"gave \[0\] there and \[7\] here"):
+        explore(sent_programs.beginning, executor=executor)
+
+
+def test_a_difference_that_begins_after_the_first_outcomes_is_found_later(
+    in_turn: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, away, order = in_turn(), list[bool](), list[Schedule]()
+    wait, visit = executor.wait, Visitor.__call__
+
+    def noted(self: Visitor, schedule: Schedule) -> Visit:
+        order.append(schedule)
+        return visit(self, schedule)
+
+    def elsewhere(*args: Any, **options: Any) -> Any:
+        away.append(True)
+        answered = wait(*args, **options)
+        away.clear()
+        return answered
+
+    def differing(self: Visitor, schedule: Schedule) -> Visit:
+        seen = visit(self, schedule)
+        return replace(seen, other_path=True) if away and schedule in late else seen
+
+    program = partial(sent_programs.ring, 5, 1)
+    monkeypatch.setattr(Visitor, "__call__", noted)
+    explore(program)
+    late = order[arrivals.COMPARED :]
+    assert len(late) > 20
+    monkeypatch.setattr(crew, "wait", elsewhere)
+    monkeypatch.setattr(Visitor, "__call__", differing)
+    with pytest.raises(NondeterministicProgramError, match="it goes on in another way"):
+        explore(program, executor=executor)

@@ -108,16 +108,19 @@ def test_a_function_of_a_notebook_cannot_be_sent(
 
 
 def test_memory_that_would_arrive_as_another_one_is_refused(pool: ProcessPoolExecutor) -> None:
-    rows = np.zeros(2)
+    rows, tensor = np.zeros(2), torch.zeros(3)
     for brought, what in (
         ((torch.zeros(1, pin_memory=True),), "a pinned tensor"),
         ((torch.zeros(1, device="sim"),), "a device tensor"),
         ((rows, rows[:1]), "shares its memory"),
         ((rows, torch.from_numpy(rows)), "shares its memory"),
+        ((tensor, tensor[1:]), "a Tensor that shares its memory"),
+        ((torch.nn.Parameter(tensor), tensor.view(1, 3)), "shares its memory"),
     ):
         with pytest.raises(UnsendableProgramError, match=what):
             explore(partial(sent_programs.sizes, *brought), executor=pool)
-    assert agree(partial(sent_programs.sizes, rows, rows, np.ones(3)), pool).deterministic
+    tied = torch.nn.ParameterList([torch.nn.Parameter(tensor)] * 2)
+    assert agree(partial(sent_programs.sizes, rows, rows, np.ones(3), tied), pool).deterministic
 
 
 def test_a_program_that_differs_elsewhere_is_told(

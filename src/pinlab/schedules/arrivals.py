@@ -15,7 +15,12 @@ from pinlab.schedules.values import Outcome
 from pinlab.schedules.visit import Visit, Visitor
 from pinlab.schedules.worker import Answer, Made
 
+COMPARED = 8  # new outcomes, made in this process as well; and then visits 16, 32, 64 …
 SPAWN = 'ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn"))'
+NOT_SENT = (
+    "Workers import its module afresh: what this process has changed since (global variables, "
+    "buffers, warning filters) and the order of sets is not sent"
+)
 
 
 class _Parcel:
@@ -42,7 +47,8 @@ class Arrivals:
 
     Attributes:
         workers: (machine, process) of each that answered. made: different executions answered.
-        twice: executions that two workers made.
+        twice: executions that two workers made. taken: visits that the walk got.
+        values: of the outcomes that were compared.
     """
 
     def __init__(self, first: First, here: Visitor) -> None:
@@ -51,6 +57,8 @@ class Arrivals:
         self.workers: set[tuple[str, int]] = set()
         self.made = 0
         self.twice = 0
+        self.taken = 0
+        self.values: set[Outcome] = set()
         self.visits: dict[Schedule, tuple[Made, _Parcel] | None] = {}  # None: taken
 
     def has_had(self, schedule: Schedule) -> bool:
@@ -93,11 +101,13 @@ class Arrivals:
         """Hand a visit over; made again in this process where it could not travel.
 
         Raises:
-            NondeterministicProgramError: if it failed there and does not fail here.
+            NondeterministicProgramError: if it failed there and does not fail here, or gave
+                something else there.
         """
         held = self.visits[schedule]
         assert held is not None
         self.visits[schedule] = None
+        self.taken += 1
         made, parcel = held
         outcome = parcel.open()
         if outcome is None:
@@ -109,7 +119,28 @@ class Arrivals:
                 )
             parcel.outcome = visit.outcome
             return visit
-        return Visit(outcome, made.alternatives, made.other_path)
+        visit = Visit(outcome, made.alternatives, made.other_path)
+        if self._is_compared(outcome):
+            self._compare(schedule, visit, self.here(schedule))
+        return visit
+
+    def _is_compared(self, outcome: Outcome) -> bool:
+        """The latest schedule may hide what differs there: a table filled after its import."""
+        if len(self.values) < COMPARED and outcome not in self.values:
+            self.values.add(outcome)
+            return True
+        return self.taken > COMPARED and self.taken.bit_count() == 1
+
+    def _compare(self, schedule: Schedule, there: Visit, here: Visit) -> None:
+        if there == here:
+            return
+        what = f"it gave {there.outcome} there and {here.outcome} here"
+        if there.outcome == here.outcome:
+            what = "it goes on in another way"
+        raise NondeterministicProgramError(
+            f"in another process the program differs under schedule {schedule}: {what}. "
+            f"{NOT_SENT}. {ADVICE}"
+        )
 
 
 def _refusal(kind: str, text: str, executor: Any) -> Exception:

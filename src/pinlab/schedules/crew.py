@@ -9,6 +9,7 @@ was made ahead is ever asked for.
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import replace
@@ -26,6 +27,7 @@ SECONDS = 0.2  # of work in one portion
 LARGEST = 500  # schedules in one portion
 RETRIES = 1  # of a portion whose worker was lost, by executors that survive it
 PATIENCE = 600.0  # seconds without any answer
+LOOK = 1.0  # seconds; so often one looks for portions that were called off without notice
 
 Key = list[tuple[Any, int]]
 
@@ -125,13 +127,18 @@ class Crew:
             future = self.executor.submit(work, self.job, portion)
         except Exception as error:
             raise self._lost(portion, error) from error
+        if not isinstance(future, Future):
+            raise TypeError(
+                f"{self.executor!r}.submit() gave {future!r}; it must give a "
+                "concurrent.futures.Future"
+            )
         self.out[future] = portion, tries
 
     # -- collecting -------------------------------------------------------------------------------
 
     def _collect(self) -> None:
         """Wait for an answer, and take all that are there."""
-        done, _ = wait(self.out, timeout=PATIENCE, return_when=FIRST_COMPLETED)
+        done = self._answered()
         if not done:
             portion = next(iter(self.out.values()))[0]
             raise self._lost(portion, TimeoutError(f"no answer for {PATIENCE:.0f} seconds"))
@@ -145,6 +152,17 @@ class Crew:
                 self._submit(portion, tries + 1)
             else:
                 self._receive(portion, answer)
+
+    def _answered(self) -> set[Future[Answer]]:
+        """What is through; nothing after too long a time."""
+        until = time.monotonic() + PATIENCE
+        while True:
+            left = max(until - time.monotonic(), 0.0)
+            done, _ = wait(self.out, timeout=min(left, LOOK), return_when=FIRST_COMPLETED)
+            # A pool that is shut down calls work off and does not tell those who wait for it.
+            done = done or {future for future in self.out if future.cancelled()}
+            if done or not left:
+                return done
 
     def _receive(self, portion: Portion, answer: Answer) -> None:
         for schedule, made in self.arrivals.receive(answer, self.executor):

@@ -110,7 +110,7 @@ class _Inspector:
 
     def __init__(self) -> None:
         self.items: dict[int, Any] = {}  # by id, and so kept alive
-        self.spans: list[tuple[int, int, bool]] = []
+        self.spans: list[tuple[int, int]] = []
 
     def look(self, item: Any) -> None:
         """Refuse it, or remember its bytes."""
@@ -122,20 +122,28 @@ class _Inspector:
                     f"another process it would be another one, or ordinary memory: make it inside "
                     f"the program, or {MODULE}"
                 )
-            start = item.data_ptr() if item.layout is torch.strided else 0
-            self._span(item, start, start + item.nbytes, False)
+            if not isinstance(item, torch.nn.Parameter):  # its data comes along and is looked at
+                self._span(item, *_extent(item))
         elif isinstance(item, np.ndarray):
-            self._span(item, *np.lib.array_utils.byte_bounds(item), True)
+            self._span(item, *np.lib.array_utils.byte_bounds(item))
 
-    def _span(self, item: Any, start: int, end: int, is_array: bool) -> None:
+    def _span(self, item: Any, start: int, end: int) -> None:
         if id(item) in self.items:
             return
         self.items[id(item)] = item
-        for first, last, other in self.spans:
-            if start < last and first < end and (is_array or other):
+        for first, last in self.spans:
+            if start < last and first < end:
                 raise UnsendableProgramError(
-                    f"the program brings along an array that shares its memory with another one "
-                    f"(shape {tuple(item.shape)}); in another process they would be two: make "
-                    f"them inside the program, or {MODULE}"
+                    f"the program brings along a {type(item).__name__} that shares its memory with "
+                    f"another one (shape {tuple(item.shape)}); in another process they would be "
+                    f"two: make them inside the program, or {MODULE}"
                 )
-        self.spans.append((start, end, is_array))
+        self.spans.append((start, end))
+
+
+def _extent(item: torch.Tensor) -> tuple[int, int]:
+    """The addresses of its first byte and behind its last; torch's strides are never negative."""
+    if item.layout is not torch.strided or not item.numel():
+        return 0, 0
+    last = sum(step * (n - 1) for step, n in zip(item.stride(), item.shape, strict=True))
+    return item.data_ptr(), item.data_ptr() + (last + 1) * item.element_size()

@@ -20,13 +20,14 @@ class Surroundings:
     Attributes:
         rules: the platform in force. fill: the byte in fresh memory, or None for old bytes.
         threads: of torch's own operators; sums of floats depend on it.
-        dtype: torch's default.
+        dtype: torch's default. grad: whether autograd records.
     """
 
     rules: Platform
     fill: int | None
     threads: int
     dtype: torch.dtype
+    grad: bool
 
     @classmethod
     def now(cls) -> Surroundings:
@@ -36,14 +37,15 @@ class Surroundings:
         Platform(stage_pageable_uploads=True, ..., pinning=True)
         """
         threads, dtype = torch.get_num_threads(), torch.get_default_dtype()
-        return cls(current_platform(), device_memory.fill, threads, dtype)
+        grad = torch.is_grad_enabled()
+        return cls(current_platform(), device_memory.fill, threads, dtype, grad)
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
         """Put them in force for a block."""
         before = Surroundings.now()
         try:
-            with platform(self.rules):
+            with platform(self.rules), torch.set_grad_enabled(self.grad):
                 self._set()
                 yield
         finally:
