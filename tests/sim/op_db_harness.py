@@ -6,20 +6,21 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.testing._internal.opinfo.core import OpInfo, SampleInput
 from torch.utils._pytree import tree_flatten, tree_map
 
 from pinlab import sim
 
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo, SampleInput
+
 SAMPLES = 5
 ALL = 1_000_000  # more than any operator has
 Inputs = tuple[Any, tuple[Any, ...], dict[str, Any]]
-Form = Callable[[OpInfo, SampleInput, Inputs], Any]
+Form = Callable[["OpInfo", "SampleInput", Inputs], Any]
 
 # Their results are whatever the memory held: only shape and dtype can be compared.
 UNINITIALISED = frozenset(
@@ -49,6 +50,9 @@ class Verdict:
 
 def entries(dtype: torch.dtype = torch.float32) -> list[OpInfo]:
     """What the database has for a dtype."""
+    # Imported when it is needed: it takes three seconds, and every worker collects every test.
+    from torch.testing._internal.common_methods_invocations import op_db
+
     return [op for op in op_db if dtype in op.dtypes]
 
 

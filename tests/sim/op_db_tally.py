@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.testing._internal.opinfo.core import OpInfo
 
 from tests.sim import op_db_harness as harness
 
+if TYPE_CHECKING:
+    from torch.testing._internal.opinfo.core import OpInfo
+
 SHARE = 0.99
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "device.md"
-Wanted = Callable[[OpInfo], bool]
+Wanted = Callable[["OpInfo"], bool]
 
 
 class Tally:
