@@ -26,10 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         names = chosen(asked.only, scripts())
+        committed = load(COMMITTED)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    committed = load(COMMITTED)
     found = collect(names, _progress, loud=asked.rows)
     record = record_of(found)
     print(in_words(record.machine))
@@ -37,7 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if committed and committed.machine != record.machine:
         print(f"committed values are from another machine: {in_words(committed.machine)}")
     print(*table(found, committed), "", *summary(found, committed), sep="\n")
-    record.save(RESULTS)
+    try:
+        record.save(RESULTS)
+    except OSError as error:
+        print(f"not kept: {error}", file=sys.stderr)
+        return 1
     print(f"kept in {RESULTS.relative_to(ROOT)}")
     if asked.write and not _write(committed, record):
         return 1

@@ -14,7 +14,7 @@ from benchmarks.row import Row
 
 
 def main(name: str, out: str) -> int:
-    """Write a line for each row, and last one for the script's series, if it has any."""
+    """Write a line for each row, one for the script's series, if it has any, and one at its end."""
     module = importlib.import_module(name)
     if not hasattr(module, "rows"):
         print(f"{name} has no function rows()", file=sys.stderr)
@@ -28,6 +28,7 @@ def main(name: str, out: str) -> int:
             print(row, flush=True)
         if hasattr(module, "series"):
             print(json.dumps({"series": module.series()}), file=file, flush=True)
+        print(json.dumps({"ended": True}), file=file, flush=True)  # it did not leave on its way
     return 0
 
 

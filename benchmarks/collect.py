@@ -71,7 +71,7 @@ def chosen(only: list[str], known: list[str]) -> list[str]:
     for name in names:
         if name not in known:
             raise ValueError(f"no script {name!r}; there are {', '.join(known)}")
-    return names or known
+    return list(dict.fromkeys(names)) or known  # named twice, run once
 
 
 def collect(
@@ -104,7 +104,9 @@ def run(module: str, folder: Path = ROOT, limit: float = LIMIT, loud: bool = Fal
         measured.seconds, measured.cpu = time.perf_counter() - began, _children_cpu() - spent
         if measured.failure == "error":
             measured.failure = _last_line(said) or f"exit status {child.returncode}"
-        _read(out, measured)
+        ended = _read(out, measured)
+    if not ended and not measured.failure:
+        measured.failure = f"left by itself after {len(measured.rows)} rows"
     if not measured.rows and not measured.failure and not _may_be_empty(module):
         measured.failure = "gave no row"
     return measured
@@ -134,13 +136,17 @@ def _last_line(path: Path) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def _read(out: Path, measured: Measured) -> None:
+def _read(out: Path, measured: Measured) -> bool:
+    """Take the rows over; whether the script came to its end."""
+    ended = False
     lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
     for line in lines:
         found = json.loads(line)
         if "row" in found:
             measured.rows.append(Row(**found["row"]))
         measured.series.update(found.get("series", {}))
+        ended = "ended" in found
+    return ended
 
 
 def _may_be_empty(module: str) -> bool:

@@ -74,12 +74,19 @@ def record_of(found: Iterable[Measured]) -> Record:
 
 
 def load(path: Path = COMMITTED) -> Record | None:
-    """Read a record; None if there is no file."""
+    """Read a record; None if there is no file.
+
+    Raises:
+        ValueError: for a file that holds none, naming it.
+    """
     if not path.exists():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    scripts = {name: _script(each) for name, each in found["scripts"].items()}
-    return Record(found["machine"], found["versions"], scripts)
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        scripts = {name: _script(each) for name, each in found["scripts"].items()}
+        return Record(found["machine"], found["versions"], scripts)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is no record: {type(error).__name__}: {error}") from error
 
 
 def joined(old: Record | None, new: Record) -> Record:

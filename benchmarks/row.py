@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,9 @@ class Row:
     move by 20 %), an exact count (it may not move), or a reading (a time or a size on one machine,
     shown and never compared).
 
+    Raises:
+        ValueError: for a value that is infinite or no number.
+
     >>> Row("h + 1, stream held", 6.6, "times plain", at_most=8)
     Row(h + 1, stream held: 6.6 times plain, at most 8: kept)
     >>> Row("operators right", 0.98, "of all", at_least=0.99).kept
@@ -30,6 +34,10 @@ class Row:
     at_most: float | None = None
     at_least: float | None = None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.value):
+            raise ValueError(f"{self.name}: {self.value!r} {self.unit} is no measurement")
 
     @property
     def kept(self) -> bool:

@@ -98,6 +98,7 @@ def test_scripts_run_in_processes_of_their_own_and_a_failing_one_is_a_line(tmp_p
     (tmp_path / "good.py").write_text(GOOD + "def series():\n    return {'growth': 1}\n")
     (tmp_path / "broken.py").write_text(GOOD + "    raise OSError('the disk is full')\n")
     (tmp_path / "hangs.py").write_text(GOOD + "    import time\n    time.sleep(60)\n")
+    (tmp_path / "leaves.py").write_text(GOOD + "    raise SystemExit(0)\n")
     (tmp_path / "old.py").write_text("print('a script without rows')\n")
     good = collect.run("good", tmp_path)
     assert (good.rows, good.series, good.failure) == ([Row("a", 1, "times")], {"growth": 1}, "")
@@ -107,12 +108,15 @@ def test_scripts_run_in_processes_of_their_own_and_a_failing_one_is_a_line(tmp_p
     hangs = collect.run("hangs", tmp_path, limit=1.0)
     assert (len(hangs.rows), hangs.failure) == (1, "not through after 1 s")
     assert collect.run("old", tmp_path).failure == "old has no function rows()"
+    leaves = collect.run("leaves", tmp_path)
+    assert (len(leaves.rows), leaves.failure) == (1, "left by itself after 1 rows")
 
 
 def test_every_script_is_found_and_an_unknown_name_is_refused() -> None:
     known = collect.scripts()
     assert {"bench_launch", "bench_serving", "bench_lint", "bench_series"} <= set(known)
     assert collect.chosen(["lint", "bench_launch"], known) == ["bench_lint", "bench_launch"]
+    assert collect.chosen(["lint", "bench_lint"], known) == ["bench_lint"]
     with pytest.raises(ValueError, match="no script 'bench_lunch'; there are bench_"):
         collect.chosen(["lunch"], known)
 
@@ -123,6 +127,12 @@ def test_a_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     there.save(tmp_path / "deep" / "results.json")
     assert record.load(tmp_path / "deep" / "results.json") == there
     assert record.load(tmp_path / "no.json") is None
+    for text in ("{", "{}", "[]", '{"scripts": {"a": {"rows": [{"name": 1}]}}}'):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ValueError, match=r"bad.json is no record: "):
+            record.load(tmp_path / "bad.json")
+    with pytest.raises(ValueError, match="a: nan times is no measurement"):
+        Row("a", float("nan"), "times")
 
 
 def test_scripts_of_one_machine_are_joined_and_of_two_are_not() -> None:
@@ -158,6 +168,9 @@ def test_the_command_prints_the_table_and_keeps_the_run(
     assert there is not None
     assert there.scripts["bench_it"].rows == [ratio(7)]
     assert command.main(["--only", "lunch"]) == 2
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "build" / "results.json" / "deeper")
+    assert command.main([]) == 1
+    assert "not kept: " in capsys.readouterr().err
 
 
 def test_the_committed_page_is_what_the_committed_record_gives() -> None:
