@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not torch.cuda.is_available():
         for item in marked:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; torch finds none here"))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now lives as long as the process: no collection need look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _long_files_first(items: list[pytest.Item]) -> None:
