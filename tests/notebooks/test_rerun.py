@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.notebooks.samples import write_lesson
+from tools.execute import LessonKernel
 from tools.lesson_files import lesson_paths, read, shown
 from tools.notebooks import main, run, write
 from tools.run_lessons import CELL_SECONDS, LESSON_SECONDS, Times, page, run_and_show
@@ -21,6 +23,13 @@ SOURCES = [
     "import warnings\nwarnings.warn('careful')",
 ]
 MEASURED = "print(time.perf_counter())\nassert time.perf_counter() > 0"
+
+
+@pytest.fixture(autouse=True)
+def _kernels_are_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which kernel runs the cells makes no difference here, but to the time that it takes."""
+    kernel = functools.partial(LessonKernel, forked=True)
+    monkeypatch.setattr("tools.notebooks.LessonKernel", kernel)
 
 
 @pytest.fixture
