@@ -57,6 +57,8 @@ def test_operators_give_the_cpus_result_for_every_sample(row: Row) -> None:
 
 
 def test_the_harness_notices_a_wrong_value_a_wrong_shape_and_a_table_that_is_out_of_date() -> None:
+    from torch.testing._internal.opinfo.core import SampleInput
+
     class Wrong:
         """An entry of the database whose operator is off on the device only."""
 
@@ -76,6 +78,12 @@ def test_the_harness_notices_a_wrong_value_a_wrong_shape_and_a_table_that_is_out
     changes = (lambda r: r + 1, lambda r: r[None], lambda r: r.double())
     for change in changes:
         assert judge(Wrong(entry, change), op_db_harness.forward).kind == "wrong"
+    late = Wrong(entry, lambda r: r + 1)
+    empty, full = (SampleInput(torch.ones(count)) for count in (0, 3))
+    vars(late)["sample_inputs"] = lambda *args, **options: [empty] * 9 + [full]
+    assert (
+        judge(late, op_db_harness.forward).kind == "wrong"
+    )  # samples without elements say nothing
     sparse = judge(Wrong(entry, lambda r: r.to_sparse()), op_db_harness.forward)
     assert sparse.kind == "raises"
 
