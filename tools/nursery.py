@@ -11,6 +11,7 @@ Only where a process can be forked and watched by a descriptor (Linux); `availab
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -40,6 +41,7 @@ class Nursery:
 
     def __init__(self) -> None:
         self._asking = threading.Lock()
+        self._asked = 0
         self._process = subprocess.Popen(
             [sys.executable, str(PROCESS), *PRELOADED],
             stdin=subprocess.PIPE,
@@ -64,17 +66,24 @@ class Nursery:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with self._asking:
-            print(json.dumps(request), file=self._process.stdin, flush=True)
-            line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the nursery has ended, with {self._process.wait()}")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
+            self._asked += 1
+            try:
+                request["number"] = self._asked
+                print(json.dumps(request), file=self._process.stdin, flush=True)
+                # Ctrl-C or a test's time limit may have left the reply to an earlier request.
+                while line := self._process.stdout.readline():
+                    reply: dict[str, Any] = json.loads(line)
+                    if reply["number"] == self._asked:
+                        return reply
+            except BrokenPipeError:
+                pass
+        raise RuntimeError(f"the nursery has ended, with {self._process.wait()}")
 
     def close(self) -> None:
         """Let it end; its children's parents are gone then."""
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # it has ended, and a request is left over
+                self._process.stdin.close()
         self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()

@@ -71,7 +71,7 @@ def next_child() -> str | None:
             replies.close()
             _become(request)
             return str(request["code"])
-        reply: dict[str, object] = {"pid": child}
+        reply: dict[str, object] = {"number": request["number"], "pid": child}
         if request["limit"] is not None:
             reply["late"], reply["code"] = _ended(child, request["limit"])
         replies.write(json.dumps(reply) + "\n")

@@ -67,6 +67,31 @@ def test_a_script_that_does_not_end_is_ended() -> None:
     assert late.value.output == "begun\n"
 
 
+def test_a_reply_that_nobody_waited_for_is_not_taken_for_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nursery.nursery()._process.stdout, "readline", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run_script("print('first')")
+    done = run_script("import sys; print('second'); sys.exit(3)")
+    assert (done.returncode, done.stdout) == (3, "second\n")
+
+
+def test_a_nursery_that_has_ended_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nursery, "PRELOADED", ())
+    gone = nursery.Nursery()
+    gone._process.kill()
+    gone._process.wait()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="the nursery has ended, with -9"):
+            gone.ask(code="1")
+    gone.close()
+
+
 def test_a_child_is_watched_and_signalled(tmp_path: Path) -> None:
     log = tmp_path / "log"
     code = "import time; print('here', flush=True); time.sleep(60)"
