@@ -29,6 +29,28 @@ def fail() -> str:
     return f"test_failed_operation.py:{sys._getframe().f_lineno - 1}"
 
 
+class SilentError(Exception):
+    """Its own text cannot be made."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_exception_that_has_no_text_is_named_by_its_operation_and_line(mode: str) -> None:
+    def work(row: torch.Tensor) -> torch.Tensor:
+        raise SilentError
+
+    def program() -> None:
+        there = torch.ones(1, device="sim")
+        sim.kernel(work, there, there)
+        gpu.synchronize()
+
+    with sim.mode(mode), pytest.raises(sim.QueuedOperationError, match=r"work failed .*\.py:\d+: "):
+        program()
+    assert Raised(SilentError()) == Raised(SilentError, "<exception str() failed>")
+
+
 def waits(there: torch.Tensor) -> dict[str, Callable[[], object]]:
     """Every call that waits for the current stream."""
     event = gpu.current_stream().record_event()

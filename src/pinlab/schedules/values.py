@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from pinlab.sim import SimTensor
+from pinlab.sim.errors import text_of
 from pinlab.sim.memory import new_tensor
 from pinlab.sim.quiet import quiet
 from pinlab.sim.state import accelerator
@@ -26,7 +27,7 @@ class Raised:
 
     def __init__(self, error: BaseException | type[BaseException], message: str = "") -> None:
         self.type = error if isinstance(error, type) else type(error)
-        self.message = message if isinstance(error, type) else str(error)
+        self.message = message if isinstance(error, type) else text_of(error)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Raised) and freeze(self) == freeze(other)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from pinlab.sim.capture import Capture, capture_of
-from pinlab.sim.errors import ForkedProcessError, QueuedOperationError, SimError
+from pinlab.sim.errors import ForkedProcessError, QueuedOperationError, SimError, text_of
 from pinlab.sim.link import Link
 from pinlab.sim.obstacle import check_hold, hold_before
 from pinlab.sim.operation import Fill, Operation
@@ -236,7 +236,7 @@ class Accelerator:
         """Raise the first failure that nobody has heard of yet; later ones stay for later waits."""
         if self.errors:
             failed = self.errors.pop(0)
-            why = str(failed.error) or type(failed.error).__name__
+            why = text_of(failed.error) or type(failed.error).__name__
             message = f"{failed.name} failed on the device; queued at {failed.queued_at}: {why}"
             raise QueuedOperationError(message) from failed.error
 

@@ -44,3 +44,15 @@ class IllegalAddressError(SimError):
 
 class CaptureError(SimError):
     """Something that cannot be done while a stream is being captured, or with a captured event."""
+
+
+def text_of(error: BaseException | None) -> str:
+    """What an exception says; also of one whose own ``__str__`` fails, in Python's words.
+
+    >>> text_of(ValueError("row 3"))
+    'row 3'
+    """
+    try:
+        return str(error)
+    except Exception:
+        return "<exception str() failed>"

@@ -7,7 +7,7 @@ import threading
 
 from pinlab.sim import generator, streams
 from pinlab.sim.accelerator import Accelerator
-from pinlab.sim.errors import SimError
+from pinlab.sim.errors import SimError, text_of
 from pinlab.sim.modes import Mode
 from pinlab.sim.state import accelerator, device_memory, host_memory
 
@@ -82,7 +82,9 @@ def stop() -> None:
         worker.join(PATIENCE)
     device.mode = Mode()  # whoever still waits, in another exit handler say, runs the work itself
     for failed in device.errors:
-        print(f"pinlab.sim: nobody waited after {failed!r}: {failed.error}", file=sys.stderr)
+        print(
+            f"pinlab.sim: nobody waited after {failed!r}: {text_of(failed.error)}", file=sys.stderr
+        )
 
 
 def _can_be_joined(thread: threading.Thread) -> bool:
