@@ -16,6 +16,7 @@ import torch
 from pinlab.device import pick_device
 from pinlab.device.measure import copy_costs, race_rates, wilson
 from tools import gpu_check
+from tools.nursery import run_script
 
 ROOT = Path(gpu_check.__file__).resolve().parents[1]
 NONE = {"available": False, "why": "no card here"}
@@ -34,9 +35,21 @@ def simulated(*passed: bool) -> dict[str, Any]:
     }
 
 
+def in_the_nursery(
+    command: list[str], env: dict[str, str], timeout: float, **_: Any
+) -> subprocess.CompletedProcess[str]:
+    """As `subprocess.run` does, in a process that has imported torch already."""
+    _, file, *arguments = command
+    code = f"import runpy; runpy.run_path({file!r}, run_name='__main__')"
+    return run_script(code, *arguments, env=env, timeout=timeout)
+
+
 @pytest.mark.slow
-def test_a_run_writes_one_file_with_the_part_of_each_device(tmp_path: Path) -> None:
+def test_a_run_writes_one_file_with_the_part_of_each_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "deep" / "gpu.json"
+    monkeypatch.setattr(gpu_check.subprocess, "run", in_the_nursery)
     assert gpu_check.main(["--quick", "--out", str(out)]) == 0  # the devices in processes of theirs
     found = json.loads(out.read_text(encoding="utf-8"))
     assert found["versions"]["torch"] == torch.__version__

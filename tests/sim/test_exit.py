@@ -222,11 +222,6 @@ def test_twenty_interpreters_install_the_device_and_exit_with_work_queued() -> N
     assert end_children(ends, LIMIT) == []
 
 
-@pytest.mark.slow
-def test_an_interpreter_starts_from_nothing_and_exits_with_work_queued() -> None:
-    assert end_interpreters(["threads have much to do"], LIMIT) == []
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_two_hundred_interpreters_start_and_exit_with_work_queued() -> None:
