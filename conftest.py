@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+import threading
 from collections import Counter
 
 import pytest
@@ -17,6 +19,13 @@ os.environ.setdefault("PINLAB_PROGRESS", "0")  # on a slow machine a bar would b
 
 # jsonschema, for nbformat, builds 38 grammars of web addresses with it: two seconds a process.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None: cannot be imported
+
+# A shell's background job, or `nohup`, hands on that Ctrl-C is ignored; tests press it.
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on each run, and no failure because the machine was busy.
 settings.register_profile("pinlab", derandomize=True, deadline=None)

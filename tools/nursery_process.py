@@ -86,6 +86,7 @@ def _leave_main() -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's would be ignored
     for module in sys.argv[1:]:
         importlib.import_module(module)
     gc.freeze()  # what is imported here need not be searched for garbage in each child
