@@ -26,6 +26,7 @@ import torch
 from benchmarks.row import Row, report
 from pinlab import sim
 from pinlab.schedules import explore
+from tests.schedules.sent_programs import ring
 
 LIMIT = 2.0  # times the cost of not exploring
 ROUNDS = 15
@@ -55,16 +56,6 @@ def uploads() -> Any:
     c[3] = 3
     there = torch.stack([x, y, z])
     return there.tolist()
-
-
-def ring(batches: int, buffers: int, pieces: int) -> Any:
-    """Pinned buffers used in turn, and no event: the next batch may overtake the copy."""
-    rows = [torch.zeros(pieces, dtype=torch.int64, pin_memory=True) for _ in range(buffers)]
-    arrived = torch.zeros(batches, pieces, dtype=torch.int64, device="sim")
-    for n in range(batches):
-        rows[n % buffers].fill_(n + 1)
-        arrived[n].copy_(rows[n % buffers], non_blocking=True)
-    return arrived.tolist()
 
 
 def plain(runs: int) -> None:

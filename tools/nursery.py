@@ -141,13 +141,27 @@ class ForkedChild:
         return f"<ForkedChild {self.pid}, {'running' if self.poll() is None else 'ended'}>"
 
 
+def _request(
+    code: str,
+    argv: list[str],
+    cwd: str,
+    env: Mapping[str, str],
+    outputs: tuple[str, str],
+    limit: float | None = None,
+) -> dict[str, Any]:
+    """Ask for a child; with a `limit` the answer comes at its end."""
+    stdout, stderr = outputs
+    return nursery().ask(
+        code=code, argv=argv, cwd=cwd, env=dict(env), stdout=stdout, stderr=stderr, limit=limit
+    )
+
+
 def fork(
     code: str, argv: list[str], cwd: str, env: Mapping[str, str], log: str | None = None
 ) -> ForkedChild:
     """A child that runs `code` with this `argv`; what it writes is appended to `log`."""
     out = log or os.devnull
-    request = {"argv": argv, "path": "", "cwd": cwd, "env": dict(env), "limit": None}
-    return ForkedChild(nursery().ask(code=code, stdout=out, stderr=out, **request)["pid"])
+    return ForkedChild(_request(code, argv, cwd, env, (out, out))["pid"])
 
 
 def run_script(
@@ -170,31 +184,31 @@ def run_script(
     >>> run_script("import sys; print(1 + 1, 'torch' in sys.modules)").stdout  # doctest: +SKIP
     '2 True\\n'
     """
-    argv = ["-c", *arguments]
-    if not available():
-        command = [sys.executable, *argv[:1], code, *arguments]
-        done = subprocess.run(
-            command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
-        )
-        out, err = done.stdout, done.stderr
-        status = done.returncode
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            files = [os.path.join(folder, name) for name in ("stdout", "stderr")]
-            reply = nursery().ask(
-                code=code,
-                argv=argv,
-                path="",
-                cwd=os.fspath(cwd or os.getcwd()),
-                env=dict(os.environ if env is None else env),
-                stdout=files[0],
-                stderr=files[1],
-                limit=timeout,
-            )
-            out, err = (Path(file).read_text(errors="replace") for file in files)
-        if reply["late"]:
-            raise subprocess.TimeoutExpired("a script in the nursery", timeout, out, err)
-        status = reply["code"]
-    if check and status:
-        raise AssertionError(f"the script ended with {status}\n{out}{err}")
-    return subprocess.CompletedProcess(argv, status, out, err)
+    run = _run_forked if available() else _run_fresh
+    argv, folder = ["-c", *arguments], os.fspath(cwd or os.getcwd())
+    done = run(code, argv, folder, os.environ if env is None else env, timeout)
+    if check and done.returncode:
+        said = f"{done.stdout}{done.stderr}"
+        raise AssertionError(f"the script ended with {done.returncode}\n{said}")
+    return done
+
+
+def _run_fresh(
+    code: str, argv: list[str], cwd: str, env: Mapping[str, str], timeout: float
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *argv[1:]]
+    return subprocess.run(
+        command, env=env, cwd=cwd, timeout=timeout, capture_output=True, text=True, check=False
+    )
+
+
+def _run_forked(
+    code: str, argv: list[str], cwd: str, env: Mapping[str, str], timeout: float
+) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        files = os.path.join(folder, "stdout"), os.path.join(folder, "stderr")
+        reply = _request(code, argv, cwd, env, files, timeout)
+        out, err = (Path(file).read_text(errors="replace") for file in files)
+    if reply["late"]:
+        raise subprocess.TimeoutExpired("a script in the nursery", timeout, out, err)
+    return subprocess.CompletedProcess(argv, reply["code"], out, err)

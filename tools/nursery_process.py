@@ -34,7 +34,7 @@ def _become(request: dict[str, Any]) -> None:
         os.close(opened)
     os.environ.pop("JPY_PARENT_PID", None)  # the kernel's parent is this process, not the asker
     sys.argv = request["argv"]
-    sys.path[0] = request["path"]
+    sys.path[0] = ""  # as of `python -c`
 
 
 def _ended(child: int, limit: float) -> tuple[bool, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,32 +14,22 @@ import torch
 from pinlab import sim
 from pinlab.sim.modes import MODES
 from pinlab.sim.state import accelerator
+from tests.threads import together
 
 sim.install()
 gpu: Any = torch.get_device_module(torch.device("sim"))
 CROWD = 64
 
 
-def together(work: Any) -> None:
+def crowd(work: Any) -> None:
     """Run `work(n)` on 64 threads that begin at once; raise what went wrong on any."""
-    errors: list[BaseException] = []
     start = threading.Barrier(CROWD, timeout=60)
 
     def run(number: int) -> None:
-        try:
-            start.wait()
-            work(number)
-        except BaseException as error:
-            errors.append(error)
+        start.wait()
+        work(number)
 
-    threads = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(CROWD)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    if errors:
-        raise errors[0]
+    together(*[partial(run, number) for number in range(CROWD)])
 
 
 def upload_work_download(number: int, own_stream: bool) -> None:
@@ -61,7 +52,7 @@ def upload_work_download(number: int, own_stream: bool) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_half_of_them_on_the_default_stream_half_on_their_own(mode: str) -> None:
     with sim.mode(mode):
-        together(lambda number: upload_work_download(number, own_stream=number % 2 == 0))
+        crowd(lambda number: upload_work_download(number, own_stream=number % 2 == 0))
     workers = [stream.worker for stream in accelerator().streams if stream.worker is not None]
     assert len(workers) <= 33  # a pool of 32 and the default stream
     assert accelerator().waiting == set()
@@ -74,7 +65,7 @@ def test_all_of_them_add_to_one_tensor_in_the_order_of_its_stream() -> None:
         for _ in range(5):
             total.add_(number)
 
-    together(add)
+    crowd(add)
     assert total.tolist() == [5 * sum(range(CROWD))] * 3
 
 
@@ -94,7 +85,7 @@ def test_each_waits_for_its_neighbours_event() -> None:
             events[number].record()
         recorded[number].set()
 
-    together(link)
+    crowd(link)
     events[-1].synchronize()
     wanted = 0
     for number in range(CROWD):
@@ -120,6 +111,6 @@ def test_a_failure_is_heard_of_by_exactly_one_of_those_that_wait() -> None:
             except sim.QueuedOperationError as error:
                 heard.append(error)
 
-        together(wait)
+        crowd(wait)
     assert len(heard) == 1
     gpu.synchronize()

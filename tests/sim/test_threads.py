@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 from pinlab import sim
 from pinlab.sim.modes import MODES
 from pinlab.sim.state import accelerator
+from tests.threads import together
 
 sim.install()
 gpu = torch.get_device_module(torch.device("sim"))
@@ -33,26 +34,6 @@ def frequent_switches() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(interval)
-
-
-def together(*works: Any) -> None:
-    """Run functions on threads of their own; an exception of one is raised here."""
-    problems: list[BaseException] = []
-
-    def guarded(work: Any) -> None:
-        try:
-            work()
-        except BaseException as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    if problems:
-        raise problems[0]
 
 
 # -- two host threads ------------------------------------------------------------------------------

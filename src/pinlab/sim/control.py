@@ -47,7 +47,8 @@ def mode(name: str | Mode, **options: Any) -> Iterator[Mode]:
             device.quiesce()
         finally:  # Ctrl-C while it runs
             with device.lock:
-                _leave(device, block)
+                if _is_last(_blocks, block):
+                    _set_mode(device, block.outer)
 
 
 def _mode_named(name: str | Mode, options: dict[str, Any]) -> Mode:
@@ -86,14 +87,18 @@ def _enter(device: Accelerator, new: Mode) -> _Block:
         return _blocks[-1]
 
 
-def _leave(device: Accelerator, block: _Block) -> None:
-    """Blocks of two generators or threads may be left in another order than they were entered."""
-    at = _blocks.index(block)
-    del _blocks[at]
-    if at == len(_blocks):
-        _set_mode(device, block.outer)
-    else:
-        _blocks[at].outer = block.outer
+def _is_last(entered: list[Any], block: Any) -> bool:
+    """Take a block out that is left; whether its ``outer`` comes back now.
+
+    Blocks of two generators or threads may be left in another order than they were entered: then
+    the one entered next inherits it.
+    """
+    at = entered.index(block)
+    del entered[at]
+    if at == len(entered):
+        return True
+    entered[at].outer = block.outer
+    return False
 
 
 def _set_mode(device: Accelerator, mode: Mode) -> None:
@@ -154,12 +159,8 @@ class link:
         return self.model
 
     def __exit__(self, *_: object) -> None:
-        at = self.entered.index(self)
-        del self.entered[at]
-        if at == len(self.entered):
+        if _is_last(self.entered, self):
             accelerator().link = self.outer
-        else:
-            self.entered[at].outer = self.outer
 
 
 def fill(byte: int | None = 0xCD) -> None:

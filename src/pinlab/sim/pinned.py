@@ -32,13 +32,23 @@ class PinnedBlock:
     __slots__ = ("drops", "memory", "pages", "place", "users", "views")
     managed = True  # by the caching allocator; memory that the user registered is not
 
-    def __init__(self, size: int) -> None:
-        self.pages = Pages(size)
-        self.memory = torch.frombuffer(self.pages.mapping, dtype=torch.uint8)
+    def __init__(self, pages: Pages, memory: torch.Tensor) -> None:
+        self.pages = pages
+        self.show(memory)
         self.users: set[StreamQueue] = set()
-        self.views: dict[object, torch.Tensor] = {}  # the device's, by address and layout
         self.place: Place | None = None  # the line that got it last
         self.drops = 0  # how often its last tensor has died
+
+    @classmethod
+    def of_size(cls, size: int) -> PinnedBlock:
+        """On new pages."""
+        pages = Pages(size)
+        return cls(pages, torch.frombuffer(pages.mapping, dtype=torch.uint8))
+
+    def show(self, memory: torch.Tensor) -> None:
+        """From now on the device sees the pages through `memory`."""
+        self.memory = memory
+        self.views: dict[object, torch.Tensor] = {}  # of it, by address and layout
 
     def __repr__(self) -> str:
         return f"<pinned block, {self.pages.size} bytes, locked={self.pages.locked}>"
@@ -59,7 +69,7 @@ class PinnedAllocator:
         self.known: tuple[list[int], list[PinnedBlock]] = ([], [])  # by address, for `find`
         self.fill: int | None = 0xCD
         self.forked = False
-        self.new_block: Callable[[int], PinnedBlock] = PinnedBlock  # how to get one of a size
+        self.new_block: Callable[[int], PinnedBlock] = PinnedBlock.of_size  # a new one
         self.looking: Callable[[], None] = lambda: None  # called when recycling depends on progress
         self.taken: Callable[[PinnedBlock], None] = lambda block: (
             None

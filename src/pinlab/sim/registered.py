@@ -38,15 +38,13 @@ class Registration(PinnedBlock):
     managed = False
 
     def __init__(self, tensor: torch.Tensor, nbytes: int) -> None:
-        self.pages = RegisteredPages(tensor.data_ptr(), nbytes)
+        pages = RegisteredPages(tensor.data_ptr(), nbytes)
         storage = tensor.untyped_storage()
         with quiet():
             empty = torch.empty(0, dtype=torch.uint8)
             offset = tensor.data_ptr() - storage.data_ptr()
-            self.memory = empty.set_(storage, offset, (nbytes,))  # type: ignore[call-overload]
-        self.users = set()
-        self.views = {}
-        self.drops = 0
+            memory = empty.set_(storage, offset, (nbytes,))  # type: ignore[call-overload]
+        super().__init__(pages, memory)
         self.place = caller_place()
 
     def __enter__(self) -> Registration:

@@ -65,9 +65,8 @@ class FencedBlock(PinnedBlock):
     __slots__ = ()
 
     def __init__(self, size: int, shift: int = 0) -> None:
-        super().__init__(size)
         pages = FencedPages(size, shift)
-        self.pages, self.memory = pages, _view(pages.mirror, size, shift)
+        super().__init__(pages, _view(pages.mirror, size, shift))
 
 
 def map_twice(block: PinnedBlock) -> None:
@@ -81,8 +80,7 @@ def map_twice(block: PinnedBlock) -> None:
     os.close(file)
     if got != address:
         raise OSError(ctypes.get_errno(), f"could not map {size} bytes of pinned memory again")
-    block.memory = _view(mirror, size, 0)
-    block.views.clear()  # those show the first mapping, which is the host's from now on
+    block.show(_view(mirror, size, 0))
 
 
 def protect(ranges: Runs, allowed: int) -> None:
